@@ -37,9 +37,7 @@ type linkedPackage struct {
 func linkedPackages(t *testing.T) []*linkedPackage {
 	t.Helper()
 	all, err := checkPackages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return all
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
@@ -204,9 +205,7 @@ func TestSummaryIgnoresOrder(t *testing.T) { checkAnyOrder(t, 50, fixture) }
 func checkAnyOrder(t *testing.T, tries int, profiles func() []*profile.Profile) {
 	t.Helper()
 	want, err := json.Marshal(New(profiles()).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range tries {
 		ps := profiles()
@@ -277,9 +276,7 @@ func TestProblems(t *testing.T) {
 
 func TestRankSummary(t *testing.T) {
 	s, err := New(fixture()).RankSummary(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if s.Rank != 1 || s.RanksExpected != 4 || !near(s.MPITimeS, 0.5) || len(s.Ranks) != 1 || len(s.Problems) != 0 {
 		t.Errorf("got %+v", s)
 	}

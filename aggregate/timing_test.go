@@ -69,15 +69,11 @@ func times(v any, out map[string][]any) {
 func TestUntimedJSON(t *testing.T) {
 	j := New(untimedFixture())
 	rank, err := j.RankSummary(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	diff := Compare(comparedOf(t, fixture()), comparedOf(t, untimedFixture()), DiffOptions{Pairs: -1})
 	for name, v := range map[string]any{"summary": j.Summary(), "rank": rank, "diff": diff} {
 		raw, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		var parsed any
 		testenv.NoError(t, json.Unmarshal(raw, &parsed))
 		found := map[string][]any{}
@@ -111,9 +107,7 @@ func keysOf(t *testing.T, raw []byte) []string {
 	var out []string
 	for in.More() {
 		key, err := in.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		var value json.RawMessage
 		testenv.NoError(t, in.Decode(&value))
 		out = append(out, key.(string))
@@ -138,9 +132,7 @@ func TestWithoutTimes(t *testing.T) {
 func TestMixedSettings(t *testing.T) {
 	ps := append(fixture()[:3], untimedFixture()[3])
 	j, err := Of(profile.List(ps), Options{MustAgree: []RecordedSetting{{Name: "timing"}, {Name: "receives"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s := j.Summary()
 	if s.Timing != "mixed" || s.Receives != "mixed" {
 		t.Errorf("timing %s, receives %s", s.Timing, s.Receives)

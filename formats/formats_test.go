@@ -41,9 +41,7 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 				t.Fatalf("detected %v, %v", got, err)
 			}
 			content, err := got.Read(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			var flows []profile.Flow
 			if content.Traffic != nil {
 				flows = content.Traffic.Flows
@@ -53,9 +51,7 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 					flows = append(flows, p.Traffic().Flows...)
 					return nil
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 			}
 			if diff := cmp.Diff(want, flows); diff != "" {
 				t.Error(diff)

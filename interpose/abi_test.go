@@ -25,9 +25,7 @@ func TestABI(t *testing.T) {
 	withEveryCompiler(t, func(t *testing.T, cc string) {
 		work := t.TempDir()
 		header, err := BuildOptions{CC: cc}.readHeader(t.Context(), work)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if header.family == "" {
 			t.Fatalf("the mpi.h of %s is of no family", cc)
 		}
@@ -42,17 +40,13 @@ func TestStandardABI(t *testing.T) {
 	for _, name := range []string{"mpich5", "impi"} {
 		t.Run(name, func(t *testing.T) {
 			prefix, err := filepath.Abs(filepath.Join("..", "build", name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			testenv.Need(t, "gcc", filepath.Join(prefix, "bin", "mpicc"))
 			cc := filepath.Join(t.TempDir(), "mpicc_abi")
 			script := fmt.Sprintf("#!/bin/sh\nexec gcc -DMPI_ABI '-I%s' \"$@\"\n", filepath.Join(prefix, "include"))
 			testenv.NoError(t, os.WriteFile(cc, []byte(script), 0o700))
 			header, err := BuildOptions{CC: cc}.readHeader(t.Context(), t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if header.family != "ABI" {
 				t.Fatalf("the family is %q, want ABI", header.family)
 			}

@@ -27,9 +27,7 @@ func everyCompiler(t *testing.T) []string {
 	}
 	for _, name := range []string{"openmpi5", "mpich5", "impi"} {
 		cc, err := filepath.Abs(filepath.Join("..", "build", name, "bin", "mpicc"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		all = append(all, cc)
 	}
 	return all
@@ -50,9 +48,7 @@ func withEveryCompiler(t *testing.T, f func(t *testing.T, cc string)) {
 func TestCoverage(t *testing.T) {
 	withEveryCompiler(t, func(t *testing.T, cc string) {
 		standard, all, err := BuildOptions{CC: cc}.Coverage(context.Background(), build(t, cc))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		recorded := 0
 		for _, c := range all {
 			_, missing := missingCalls[tableName(c.Symbol)]
@@ -81,14 +77,10 @@ func TestExportedFunctionsHaveAStand(t *testing.T) {
 		found := 0
 		for _, library := range librariesOf(t, cc) {
 			f, err := elf.Open(library)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			symbols, err := f.DynamicSymbols()
 			f.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			for _, s := range symbols {
 				if s.Section == elf.SHN_UNDEF || elf.ST_TYPE(s.Info) != elf.STT_FUNC || !regexp.MustCompile(`^MPIX?_`).MatchString(s.Name) {
 					continue
@@ -117,9 +109,7 @@ func librariesOf(t *testing.T, cc string) []string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var found []string
 	for _, line := range strings.Split(string(out), "\n") {
 		if f := strings.Fields(line); len(f) > 2 && strings.HasPrefix(f[0], "libmpi") {
@@ -149,9 +139,7 @@ func TestHandlesAreThoseOfTheHeaders(t *testing.T) {
 		o, source := BuildOptions{CC: cc}, filepath.Join(t.TempDir(), "probe.c")
 		testenv.WriteFile(t, source, probe)
 		text, err := o.run(context.Background(), "-E", "-P", source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		checked := 0
 		for _, m := range prototype.FindAllStringSubmatch(attribute.ReplaceAllString(string(text), ""), -1) {
 			checked++

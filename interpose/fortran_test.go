@@ -35,17 +35,13 @@ func bindingFiles(t *testing.T, cc string) []string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	linked := regexp.MustCompile(`=> (\S+/lib(?:mpi_mpifh|mpichfort|mpifort)\.so\S*)`).FindSubmatch(out)
 	if linked == nil {
 		t.Fatalf("no Fortran bindings among\n%s", out)
 	}
 	entries, err := os.ReadDir(filepath.Dir(string(linked[1])))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var files []string
 	for _, e := range entries {
 		ours := strings.Contains(e.Name(), "fort") == strings.Contains(string(linked[1]), "fort")
@@ -60,14 +56,10 @@ func bindingFiles(t *testing.T, cc string) []string {
 func openLibrary(t *testing.T, file string) (*elf.File, []elf.Symbol) {
 	t.Helper()
 	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { f.Close() })
 	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f, symbols
 }
 

@@ -36,9 +36,7 @@ func TestFuzzEnvironment(t *testing.T) {
 	}
 	testenv.Need(t, "clang", "mpicc.openmpi")
 	length, err := time.ParseDuration(wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	dir := t.TempDir()
 	fuzz, corpus := filepath.Join(dir, "fuzz"), filepath.Join(dir, "corpus")
 	testenv.NoError(t, os.Mkdir(corpus, 0o700))

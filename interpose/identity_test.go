@@ -21,9 +21,7 @@ func TestIdentity(t *testing.T) {
 	}
 	of := func(p Product, o BuildOptions) string {
 		id, err := p.identity(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return id
 	}
 	base := BuildOptions{CC: "/usr/bin/mpicc", MPI: lib + "libmpich.so.12"}
@@ -62,9 +60,7 @@ func TestRemoveAbandoned(t *testing.T) {
 	}
 	removeAbandoned(dir)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var left []string
 	for _, e := range entries {
 		left = append(left, e.Name())

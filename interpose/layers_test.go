@@ -201,9 +201,7 @@ func headers(t *testing.T) (units []unit) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return units
 }
 
@@ -216,18 +214,12 @@ func compiled(t *testing.T, cc string) (units []unit) {
 	if err == nil {
 		err = o.writeHave(context.Background(), work)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	objects, err := library.compileUnits(context.Background(), o, work, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for i, name := range names {
 		file, err := filepath.Rel(work, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		u := unit{path: filepath.ToSlash(file)}
 		u.includes = includesOf(t, u.path)
 		testenv.NoError(t, u.readObject(objects[i]))
@@ -313,9 +305,7 @@ func TestWhoSeesMPI(t *testing.T) {
 		depends[file] = bytes.Contains(text, []byte("#if MT_HAVE_")) || bytes.Contains(text, []byte("def OPEN_MPI"))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var sees func(file string, way []string) []string
 	sees = func(file string, way []string) []string {
 		way = append(way, file)

@@ -67,9 +67,7 @@ func TestLocksAreUsed(t *testing.T) {
 func sourcesOf(t *testing.T, ending string) (files []string) {
 	t.Helper()
 	all, err := library.sources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, f := range all {
 		if strings.HasSuffix(f.name, ending) {
 			files = append(files, f.name)

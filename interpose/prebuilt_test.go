@@ -64,8 +64,6 @@ func libcPath(t *testing.T) string {
 	t.Helper()
 	testenv.Need(t, "gcc")
 	out, err := exec.Command("gcc", "-print-file-name=libc.so.6").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }

@@ -34,9 +34,7 @@ func newSetup(t *testing.T, mpi, cc string) setup {
 	testenv.NoError(t, os.CopyFS(dir, sources))
 	o := options{libs: named{value: map[string]string{mpi: "libmpitrace-not-there.so"}}}
 	s, err := prepareMPI(t.Context(), mpi, cc, o, dir, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return s
 }
 

@@ -45,9 +45,7 @@ func TestMETIS(t *testing.T) {
 	testenv.NoError(t, g.writeMETIS(&text))
 	testenv.WriteFile(t, path, text.String())
 	read, err := readMETIS(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if diff := cmp.Diff(g.traffic, read.traffic); diff != "" {
 		t.Errorf("another graph: %s", diff)
 	}
@@ -58,9 +56,7 @@ func TestMETISOfVertexWeights(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.graph")
 	testenv.WriteFile(t, path, "% a path\n3 2 11\n7 2 5\n8 1 5 3 6\n9 2 6\n")
 	g, err := readMETIS(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	want := &placement.RankTraffic{Ranks: 3, Compressed: matrix.Compressed[uint64]{Start: []int{0, 1, 3, 4}, Column: []int32{1, 0, 2, 1}, Value: []uint64{5, 5, 6, 6}}}
 	if diff := cmp.Diff(want, g.traffic); diff != "" {
 		t.Errorf("another graph: %s", diff)

@@ -21,9 +21,7 @@ func TestLives(t *testing.T) {
 	dir := t.TempDir()
 	testenv.NoError(t, os.CopyFS(dir, sources))
 	all, err := measureLives(t.Context(), dir, io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	type key struct {
 		what     string
 		n, world int

@@ -49,9 +49,7 @@ func TestStarts(t *testing.T) {
 	for mpi, launcher := range launchers {
 		testenv.Need(t, "mpicc."+mpi, launcher[0])
 		program, err := buildStart(t.Context(), mpi, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		s := starts{mpi: mpi, ranks: 4}
 		for pair := range 3 {
 			testenv.NoError(t, s.pair(t.Context(), mpitrace, dir, program, pair))

@@ -23,9 +23,7 @@ func writeTraces(t *testing.T, job synth.Traced) string {
 	dir := rundir.Dir(t.TempDir())
 	for _, src := range job.Sources() {
 		file, err := os.Create(dir.TraceFile(src.Trace().Rank))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		testenv.NoError(t, tracefile.Write(file, src))
 		testenv.NoError(t, file.Close())
 	}

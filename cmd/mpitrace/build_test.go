@@ -22,9 +22,7 @@ func TestBuildTellsTheCoverage(t *testing.T) {
 		head, list, _ := strings.Cut(strings.TrimSpace(got.stdout), "recorded,")
 		lib := strings.Fields(strings.Split(head, "\n")[0])
 		symbols, err := exec.Command("nm", "-D", "--defined-only", lib[len(lib)-1]).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		recorded := regexp.MustCompile(`(?m)^  (MPIX?_\w+) +recorded`).FindAllStringSubmatch(list, -1)
 		if !strings.HasSuffix(strings.TrimSpace(head), fmt.Sprintf(": %d", len(recorded))) {
 			t.Errorf("%q and %d functions listed as recorded", head, len(recorded))
@@ -68,9 +66,7 @@ func preprocessed(t *testing.T, cc string) string {
 	source := filepath.Join(t.TempDir(), "include.c")
 	testenv.WriteFile(t, source, "#include <mpi.h>\n")
 	out, err := exec.Command(cc, "-E", source).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if !strings.Contains(string(out), "MPI_Send(") {
 		t.Fatalf("%s: mpi.h declares no MPI_Send", cc)
 	}

@@ -39,9 +39,7 @@ func userFile(t *testing.T, text string) string {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return path
 }
 

@@ -23,9 +23,7 @@ func traced(t *testing.T, name string) {
 			jobs.Send("Send", start+1_000_000, start+1_000_400, int32(rank+1)%4, 100, 1),
 			jobs.Recv("Recv", start+1_000_400, start+1_001_000, int32(rank+3)%4, 100, 1))
 		f, err := os.Create(rundir.Dir(name).TraceFile(rank))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		testenv.NoError(t, tracefile.Write(f, p))
 		testenv.NoError(t, f.Close())
 	}

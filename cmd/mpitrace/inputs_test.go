@@ -111,9 +111,7 @@ func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 		}
 	}
 	members, err := recording.Members(containers[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return containers, members
 }
 

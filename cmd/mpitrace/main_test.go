@@ -135,9 +135,7 @@ func load(t *testing.T, dir string) []loaded {
 			job.Profiles = append(job.Profiles, p)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		jobs = append(jobs, job)
 	}
 	return jobs

@@ -76,9 +76,7 @@ func packedMutant(t testing.TB) []byte {
 		if err == nil {
 			err = w.Add(fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), bytes.NewReader(raw), int64(len(raw)))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 	testenv.NoError(t, w.Close())
 	return out.Bytes()

@@ -23,9 +23,7 @@ import (
 func TestReportPatterns(t *testing.T) {
 	const ranks = 24 // stages 1, 2 and 4
 	job, err := synth.Named("butterfly", ranks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	dir := rundir.Dir(t.TempDir())
 	testenv.Mkdir(t, dir.Recordings())
 	for r := range ranks {

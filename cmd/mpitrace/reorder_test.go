@@ -200,9 +200,7 @@ func TestReorderFiles(t *testing.T) {
 func checkPlots(t *testing.T) {
 	t.Helper()
 	f, err := os.Open("x.png")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	if _, err := png.Decode(f); err != nil {
 		t.Error(err)
@@ -284,13 +282,9 @@ func TestReorderWrongUse(t *testing.T) {
 // leave a node. A simple order that is nearly as good is named instead.
 func TestReportNamesSimpleOrder(t *testing.T) {
 	job, err := synth.NewFaulty("between-nodes", 1000, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	added, err := aggregate.Of(job, aggregate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s := added.Summary()
 	if searchOrder(added, s) == nil || len(s.Orders) != 4 {
 		t.Fatalf("%d orders", len(s.Orders))
@@ -314,13 +308,9 @@ func TestReportNamesBestOrder(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, got.stdout)
 	}
 	opened, err := source.Open([]string{dir}, source.Options{Depth: source.Whole})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	job, err := aggregate.Of(opened.Jobs[0], aggregate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s := job.Summary()
 	searchOrder(job, s)
 	names := []string{}

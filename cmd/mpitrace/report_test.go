@@ -29,13 +29,9 @@ func merged(t *testing.T) rundir.Dir {
 func writeMerged(t *testing.T, dir rundir.Dir, ps profile.List) {
 	t.Helper()
 	opened, err := source.Split(ps, source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	err = errors.Join(readback.WriteTables(string(dir), opened), export.Merge(dir, opened, nil, new(rundir.Info), trace.EstimateClocks))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 func TestReportWithDamagedInfo(t *testing.T) {
@@ -82,9 +78,7 @@ func TestReportOfRecordings(t *testing.T) {
 	check("twice/recordings", "that is the recordings of twice: give twice")
 	check("twice/recordings/", "that is the recordings of twice: give twice")
 	parent, err := filepath.Abs("twice")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Chdir(recordings)
 	check(".", "that is the recordings of "+parent+": give "+parent)
 }

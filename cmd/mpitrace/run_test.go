@@ -48,9 +48,7 @@ func TestRunJob(t *testing.T) {
 func checkFiles(t *testing.T, runDir, stem string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(runDir, "prof", stem+".2.prof"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	traffic, err := prof.Read(f, f.Name())
 	if err != nil || len(traffic.Flows) == 0 {
@@ -74,9 +72,7 @@ func checkFiles(t *testing.T, runDir, stem string) {
 func checkInfo(t *testing.T, runDir string) {
 	t.Helper()
 	info, err := rundir.Dir(runDir).ReadInfo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if info.ExitStatus == nil || *info.ExitStatus != 0 || info.WallNs <= 0 || len(info.Jobs) != 1 || info.Jobs[0].Size != 3 {
 		t.Errorf("run.json holds %+v", info)
 	}
@@ -88,9 +84,7 @@ func checkInfo(t *testing.T, runDir string) {
 func checkSpoolGone(t *testing.T, runDir string) {
 	t.Helper()
 	info, err := rundir.Dir(runDir).ReadInfo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if !strings.HasPrefix(info.Spool, "/dev/shm/mpitrace-") {
 		t.Skipf("spool was %q: /dev/shm has no room here", info.Spool)
 	}
@@ -287,9 +281,7 @@ func TestRunAddressSanitizer(t *testing.T) {
 func abs(t *testing.T, path string) string {
 	t.Helper()
 	full, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return full
 }
 

@@ -28,9 +28,7 @@ func receiving(t *testing.T) rundir.Dir {
 	gone := exec.Command("true")
 	testenv.NoError(t, gone.Run())
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	now := time.Now().UnixNano()
 	for rank, pid := range []int{os.Getpid(), gone.Process.Pid, os.Getpid()} {
 		p := &profile.Profile{Run: "stuck", Rank: rank, Size: 3, Host: host, Pid: pid, Program: "/opt/ring", State: profile.Running,
@@ -50,14 +48,10 @@ func receiving(t *testing.T) rundir.Dir {
 func mapFile(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	at, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { syscall.Munmap(at) })
 }
 
@@ -70,9 +64,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("before it is mapped: got %+v, want %s", got, want)
 	}
 	files, err := dir.RecordingFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, "-0.rec") {
 			mapFile(t, file)
@@ -108,18 +100,14 @@ func contents(t *testing.T, dir rundir.Dir) string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return out.String()
 }
 
 func TestStatusOfNode(t *testing.T) {
 	dir := receiving(t)
 	files, err := dir.RecordingFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, file := range files {
 		if !strings.HasSuffix(file, "-2.rec") {
 			mapFile(t, file) // rank 1's recording names another process

@@ -41,9 +41,7 @@ func byScript(t *testing.T, script, name, prof string) map[string]string {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	written, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.mat"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	files := map[string]string{}
 	for _, w := range written {
 		text := testenv.ReadFile(t, w)

@@ -205,9 +205,7 @@ func TestClassOfFiles(t *testing.T) {
 	var matrices [2]string
 	for i, name := range []string{"one-sided", "osc"} {
 		stdout, _, err := runCommand("--class", name, "--format", "csv", "-o", t.TempDir(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		first, _, _ := strings.Cut(stdout, "\n")
 		text := testenv.ReadFile(t, first)
 		matrices[i] = strings.ReplaceAll(string(text), "one-sided", "osc")
@@ -332,9 +330,7 @@ func TestPicturesKeepCollectivesApart(t *testing.T) {
 	} {
 		out := t.TempDir()
 		stdout, _, err := runCommand(append(strings.Fields(c.flags), "--format", "svg", "-o", out, dir)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if first, _, _ := strings.Cut(stdout, "\n"); first != filepath.Join(out, c.first) {
 			t.Errorf("%s: the first picture is %s", c.flags, first)
 		}

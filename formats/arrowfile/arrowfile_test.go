@@ -47,9 +47,7 @@ func writeRun(t testing.TB, ps []*profile.Profile) string {
 func read(t testing.TB, path string) (ps []*profile.Profile) {
 	t.Helper()
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.NoError(t, f.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }))
 	return ps
 }

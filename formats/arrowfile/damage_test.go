@@ -34,9 +34,7 @@ func FuzzReader(f *testing.F) {
 		name := tables[int(of)%len(tables)]
 		path := filepath.Join(filepath.Dir(path), name+".arrow")
 		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer os.WriteFile(path, whole, 0o666)
 		data = bytes.Clone(data)
 		if len(data) > 0 {
@@ -115,13 +113,9 @@ func rewrite(t *testing.T, path string, keep func(name string) bool) {
 	t.Helper()
 	data := testenv.ReadFile(t, path)
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	batch, err := in.RecordAt(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var fields []arrow.Field
 	var cols []arrow.Array
 	for i, f := range batch.Schema().Fields() {
@@ -141,9 +135,7 @@ func rewrite(t *testing.T, path string, keep func(name string) bool) {
 	if err == nil {
 		err = os.WriteFile(path, out.Bytes(), 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 // TestMissingColumns removes one column after the other: it is an error that names the

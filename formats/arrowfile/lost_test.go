@@ -45,9 +45,7 @@ func TestLostWithoutRows(t *testing.T) {
 	path := writeRun(t, []*profile.Profile{{Run: "run", Source: "0.rec", Problems: []string{"byte 1: truncated"}}})
 	removeRanks(t, path)
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	err = f.Each(func(p *profile.Profile) error { return fmt.Errorf("rank %d", p.Rank) })
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "0.rec is damaged: byte 1: truncated") {
 		t.Errorf("got %v", err)

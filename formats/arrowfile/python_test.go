@@ -20,9 +20,7 @@ func TestRewritten(t *testing.T) {
 	ps := append(jobs.Readings("one"), jobs.Physical("two")...)
 	run, out := filepath.Dir(writeRun(t, ps)), t.TempDir()
 	root, err := testenv.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	cmd := exec.Command(testenv.Python(t), filepath.Join(root, "tests", "python", "rewrite.py"), run, out)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("rewrite.py: %v\n%s", err, text)

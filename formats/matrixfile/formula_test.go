@@ -383,9 +383,7 @@ func TestFormulas(t *testing.T) {
 					testenv.At(t, testenv.Quick)
 				}
 				j, err := synth.Named(shape, ranks)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				sheets := sheetsOf(t, j)
 				for class, f := range formulas(j) {
 					f = f.table(ranks)
@@ -420,9 +418,7 @@ func TestFormulasOf10000(t *testing.T) {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
 			j, err := synth.Named(shape, ranks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if shape == "alltoall" {
 				testenv.At(t, testenv.All) // 10^8 cells
 				j.Collectives = j.Collectives[:1]

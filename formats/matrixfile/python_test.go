@@ -74,8 +74,6 @@ func writeForPython(t *testing.T, dir string, s *Sheet, at func(from, to int) sy
 		known.Bytes, known.Messages = append(known.Bytes, bytes), append(known.Messages, messages)
 	}
 	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	put("known.json", string(text))
 }

@@ -28,9 +28,7 @@ func read(path string) (ps []*profile.Profile, err error) {
 // TestVersion3 reads a file that commit ac75958 wrote of jobs.Physical, without problems.
 func TestVersion3(t *testing.T) {
 	got, err := read(filepath.Join("testdata", "version-3.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	want := jobs.Physical("a run")
 	for _, p := range want {
 		p.Problems = nil

@@ -41,9 +41,7 @@ func export(t *testing.T, o Options, ps ...*jobs.Process) file {
 	var out bytes.Buffer
 	testenv.NoError(t, Write(&out, sources(ps), o))
 	zip, err := gzip.NewReader(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var f file
 	text, err := io.ReadAll(zip)
 	if err == nil {

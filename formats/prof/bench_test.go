@@ -52,9 +52,7 @@ func BenchmarkScan(b *testing.B) {
 					sum.Bytes += f.Bytes
 					sum.Messages += f.Messages
 				}})
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, err)
 			}
 		})
 	}

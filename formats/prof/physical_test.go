@@ -19,9 +19,7 @@ func TestInternalLines(t *testing.T) {
 	var text bytes.Buffer
 	testenv.NoError(t, Write(&text, p.Traffic()))
 	back, err := Read(&text, "x.prof")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var own, rest []profile.Flow
 	for _, f := range back.Flows {
 		if f.Kind == profile.Internal {

@@ -38,9 +38,7 @@ func realFiles(t testing.TB) map[string][]byte {
 func read(t *testing.T, text string) *profile.Traffic {
 	t.Helper()
 	traffic, err := Read(strings.NewReader(text), "x.prof")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return traffic
 }
 

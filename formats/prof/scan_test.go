@@ -60,9 +60,7 @@ func TestScanTellsLineByLine(t *testing.T) {
 			wantFlows[0].Histogram = &profile.Histogram{1: 4}
 		}
 		flows, comms, err := scan(t, text, histograms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if diff := cmp.Diff(wantFlows, flows); diff != "" {
 			t.Error(diff)
 		}
@@ -95,9 +93,7 @@ func TestPlainAndOddLinesAgree(t *testing.T) {
 			plain := fmt.Sprintf("E\t3\t7\t%s bytes\t%s msgs sent\t%s", bytes, bytes, histogram)
 			odd := strings.NewReplacer("\t", " ", " ", "\t").Replace(plain)
 			want, _, err := scan(t, odd+"\n", true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			got, _, err := scan(t, plain, true)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%s: %v %s", plain, err, diff)

@@ -259,9 +259,7 @@ func TestContainerLostExtent(t *testing.T) {
 		clear(spoilt[of[lost].Offset:][:layout.ExtentSize]) // as if its process had died before it used the granules
 		testenv.WriteFile(t, path, spoilt)
 		p, err := readWhole(opening(t, path), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		problems := strings.Join(p.Problems, "\n")
 		place := fmt.Sprintf("byte %d: ", of[lost].Logical)
 		if last := lost == len(of)-1; !strings.Contains(problems, place) || strings.Contains(problems, "bytes are missing") == last {

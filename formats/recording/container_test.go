@@ -28,9 +28,7 @@ func named(p *profile.Profile) string { return fmt.Sprintf("%s-%d-%d.rec", p.Hos
 func imageBytes(t testing.TB, p *profile.Profile) []byte {
 	t.Helper()
 	raw, err := recordingtest.Append(nil, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return raw
 }
 
@@ -53,9 +51,7 @@ func packedContainer(t testing.TB, n int) string {
 func asRead(t testing.TB, p *profile.Profile, source string) *profile.Profile {
 	t.Helper()
 	got, err := Read(bytes.NewReader(imageBytes(t, p)), int64(len(imageBytes(t, p))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got.Source = source
 	return got
 }
@@ -63,9 +59,7 @@ func asRead(t testing.TB, p *profile.Profile, source string) *profile.Profile {
 func opening(t testing.TB, path string) *Container {
 	t.Helper()
 	c, err := OpenContainer(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -89,9 +83,7 @@ func TestContainerPacked(t *testing.T) {
 			"by path":  func() (*profile.Profile, error) { return ReadFile(at) },
 		} {
 			got, err := read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("rank %d %s: %s", rank, name, diff)
 			}

@@ -138,9 +138,7 @@ func (n *namer) Names() profile.Symbols {
 func readOf(t testing.TB, c *Container, rank int) *profile.Profile {
 	t.Helper()
 	p, err := readWhole(c, rank)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return p
 }
 

@@ -255,9 +255,7 @@ func TestRowsThatAreNotThere(t *testing.T) {
 	const tableRows, unit = 256, 64
 	size := func() uint32 {
 		info, err := os.Stat(w.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return uint32(info.Size() / unit)
 	}()
 	for name, c := range map[string]struct {
@@ -299,9 +297,7 @@ func TestCommunicatorMadeSince(t *testing.T) {
 	p := readPath(t, w.path)
 	p.Comms = p.Comms[:1]
 	e, err := OpenEvents(p, Clock{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	all, kinds := readEvents(t, e)
 	if k := kinds[all.Kind[0]]; k.Call != "Send" || k.Comm != -1 || k.Peer != profile.PeerLost {
 		t.Errorf("in the one that is not known: %+v", k)
@@ -320,9 +316,7 @@ func TestByteOrders(t *testing.T) {
 	h := layout.Header{Magic: layout.Magic, Version: layout.Version, ByteOrder: layout.ByteOrder, HeaderSize: layout.HeaderSize,
 		End: layout.HeaderSize, State: layout.StateFinalized, WorldSize: 1, Clock: layout.ClockMonotonic, Start: layout.Clock{Ticks: 1000, Realtime: 1_000_000}}
 	raw, err := binary.Append(nil, binary.BigEndian, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.WriteFile(t, w.path, append(raw, make([]byte, layout.HeaderSize-len(raw))...))
 	events := []written{chunkOf(5, 1, w.ev(aSend, 1200, 34, 1<<17+1, 7))}
 	w.leave(t, eventsEnding, w.events(events...))
@@ -370,9 +364,7 @@ func TestClockOfNode(t *testing.T) {
 	better := Clock{ticks: 500, unix: 2_000_000, scale: 2, span: 1001}
 	for _, c := range []Clock{own.Better(better), better.Better(own), Clock{}.Better(better)} {
 		e, err := OpenEvents(p, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		all, _ := readEvents(t, e)
 		if tr := e.Trace(); tr.Start != 2_001_000 || tr.End != 2_005_000 || all.Start[0] != 2_003_000 || all.Duration[0] != 20 {
 			t.Errorf("from %d to %d, its event at %d for %d", tr.Start, tr.End, all.Start[0], all.Duration[0])

@@ -24,9 +24,7 @@ func TestFirstFormat(t *testing.T) {
 	for rank := range 4 {
 		want := asRead(t, small(rank), filepath.Join(path, named(small(rank))))
 		got, err := readWhole(c, rank)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

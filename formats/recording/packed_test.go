@@ -37,13 +37,9 @@ func TestPacked(t *testing.T) {
 	testenv.WriteFile(t, plain, raw)
 	for name, readOne := range map[string]func(string) (*profile.Profile, error){"whole": ReadFile, "head": ReadHead} {
 		want, err := readOne(plain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got, err := readOne(packed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		want.Source = packed
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -57,9 +53,7 @@ func TestPacked(t *testing.T) {
 		t.Errorf("dump: %s", diff)
 	}
 	info, err := os.Stat(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if info.Size()*4 > int64(len(raw)) {
 		t.Errorf("%d bytes, packed %d", len(raw), info.Size())
 	}

@@ -139,9 +139,7 @@ func readPath(t testing.TB, path string) *profile.Profile {
 func read(t *testing.T, raw []byte) *profile.Profile {
 	t.Helper()
 	p, err := Read(bytes.NewReader(raw), int64(len(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return p
 }
 

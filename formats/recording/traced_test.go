@@ -169,13 +169,9 @@ func (w *traced) open(t testing.TB) *EventReader {
 	t.Helper()
 	p := readPath(t, w.path)
 	_, clock, err := ReadClock(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	e, err := OpenEvents(p, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return e
 }
 
@@ -189,8 +185,6 @@ func readEvents(t testing.TB, e *EventReader) (all profile.Events, kinds []profi
 		kinds = k
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return all, kinds
 }

@@ -155,9 +155,7 @@ func TestWrite(t *testing.T) {
 func checkHead(t *testing.T, path string, want *profile.Profile) {
 	t.Helper()
 	got, err := ReadHead(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Abnormal", "Late", "Source")); diff != "" {
 		t.Error(diff)
 	}

@@ -42,9 +42,7 @@ func TestManyBatches(t *testing.T) {
 	row := 0
 	for i := range in.NumRecords() {
 		batch, err := in.RecordAt(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		addresses := batch.Column(batch.Schema().FieldIndices("address")[0])
 		bytes := batch.Column(batch.Schema().FieldIndices("bytes")[0])
 		for k := range addresses.Len() {
@@ -139,9 +137,7 @@ func TestSpool(t *testing.T) {
 func open(t *testing.T, data []byte) *ipc.FileReader {
 	t.Helper()
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return in
 }
 
@@ -149,9 +145,7 @@ func open(t *testing.T, data []byte) *ipc.FileReader {
 func table(t *testing.T, data []byte, column string) []string {
 	t.Helper()
 	batch, err := open(t, data).RecordAt(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	col := batch.Column(batch.Schema().FieldIndices(column)[0])
 	var out []string
 	for i := range col.Len() {

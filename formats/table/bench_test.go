@@ -56,9 +56,7 @@ func BenchmarkStream(b *testing.B) {
 func writeStream(b *testing.B, path string, src profile.Source) {
 	b.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	defer f.Close()
 	testenv.NoError(b, WriteProfile(f, src))
 }
@@ -66,9 +64,7 @@ func writeStream(b *testing.B, path string, src profile.Source) {
 func reportStream(b *testing.B, path string, src *synth.Job) {
 	b.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(rowsOf(src))*float64(b.N)/b.Elapsed().Seconds(), "rows/s")

@@ -24,9 +24,7 @@ func encodeGroups(t testing.TB, ps []*profile.Profile, rows int) []byte {
 
 func TestParquetMetadata(t *testing.T) {
 	in, err := file.NewParquetReader(bytes.NewReader(encodeGroups(t, jobs.MixedTimings("run")[1:2], groupRows)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	meta := in.MetaData().KeyValueMetadata()
 	for key, want := range map[string]string{"mpitrace.timing": "sampled", "mpitrace.receives": "off"} {
 		if got := meta.FindValue(key); got == nil || *got != want {

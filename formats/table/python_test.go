@@ -23,9 +23,7 @@ func TestPython(t *testing.T) {
 	writeRun(t, dir, ps)
 	report := filepath.Join(dir, "report.json")
 	text, err := json.Marshal(map[string]any{"jobs": []any{jobReport("one"), jobReport("two")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.WriteFile(t, report, text)
 	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=" + report}, "test_arrow.py")
 }
@@ -41,9 +39,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	t.Helper()
 	write := func(name string, f func(io.Writer) error) {
 		file, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer file.Close()
 		testenv.NoError(t, f(file))
 	}

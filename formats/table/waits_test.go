@@ -21,13 +21,9 @@ func TestWaits(t *testing.T) {
 		var b bytes.Buffer
 		testenv.NoError(t, WriteWaits(&b, waits[:n]))
 		f, err := ipc.NewFileReader(bytes.NewReader(b.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		batch, err := f.Record(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got := make([]profile.Wait, batch.NumRows())
 		text := func(column, i int) string {
 			d := batch.Column(column).(*array.Dictionary)

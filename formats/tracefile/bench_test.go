@@ -222,9 +222,7 @@ func BenchmarkColumns(b *testing.B) {
 func columnSize(b *testing.B, l *jobs.Process, column int) (size int) {
 	b.Helper()
 	w, err := newWriter(new(bytes.Buffer), l.Trace(), maxBatch, maxHeld)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	w.cols = w.cols[column : column+1]
 	err = l.Each(func(e *profile.Events, kinds []profile.EventKind) error {
 		if err := w.learn(uint32(len(kinds)-1), kinds); err != nil {
@@ -239,8 +237,6 @@ func columnSize(b *testing.B, l *jobs.Process, column int) (size int) {
 		size += len(packer().EncodeAll(valid, nil)) + len(packer().EncodeAll(values, nil))
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	return size
 }

@@ -85,9 +85,7 @@ func TestShrinks(t *testing.T) {
 	data := write(t, random(1, 1000), 300, 1<<20)
 	path := saved(t, data)
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.NoError(t, os.Truncate(path, f.index.Batches[2].Offset+5))
 	if _, _, err := collect(f); err == nil || !strings.Contains(err.Error(), "batch 2, at byte") || !strings.Contains(err.Error(), "truncated") {
 		t.Errorf("error %v", err)
@@ -99,13 +97,9 @@ func TestShrinks(t *testing.T) {
 func rewritten(t *testing.T, data []byte) []byte {
 	t.Helper()
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	batch, err := in.RecordAt(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var out bytes.Buffer
 	w, err := ipc.NewFileWriter(table.Position(&out), ipc.WithSchema(in.Schema()))
 	if err == nil {
@@ -114,9 +108,7 @@ func rewritten(t *testing.T, data []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return out.Bytes()
 }
 
@@ -125,16 +117,12 @@ func resealed(t testing.TB, data []byte, change func(*index)) []byte {
 	t.Helper()
 	r := bytes.NewReader(data)
 	x, err := readIndex(r, r.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	_, at, _ := readSealed(r, r.Size())
 	end, _ := table.FindFooter(r, r.Size())
 	change(x)
 	sealed, err := x.seal(data[end:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return append(append(bytes.Clone(data[:at]), sealed...), data[end:]...)
 }
 
@@ -202,9 +190,7 @@ func mended(t *testing.T, data []byte, at uint32, xor byte, indexAt uint16, inde
 	bad := bytes.Clone(data)
 	bad[int(at)%len(bad)] ^= xor
 	x, err := readIndex(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	end, _ := table.FindFooter(bytes.NewReader(data), int64(len(data)))
 	_, start, _ := readSealed(bytes.NewReader(data), int64(len(data)))
 	rest := uint32(0)
@@ -217,9 +203,7 @@ func mended(t *testing.T, data []byte, at uint32, xor byte, indexAt uint16, inde
 	}
 	x.Rest = crc32.Update(rest, castagnoli, bad[last:start])
 	text, err := x.text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	text[int(indexAt)%len(text)] ^= indexXor
 	return append(append(bad[:start:start], sealText(text, data[end:])...), data[end:]...)
 }

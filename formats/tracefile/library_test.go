@@ -72,15 +72,11 @@ func TestArrowLibrary(t *testing.T) {
 	for name, held := range map[string]int{"dictionaries first": 1 << 20, "dictionaries last": 0} {
 		t.Run(name, func(t *testing.T) {
 			in, err := ipc.NewFileReader(bytes.NewReader(write(t, want, 300, held)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			at := 0
 			for b := range in.NumRecords() {
 				batch, err := in.RecordAt(b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				for i := range int(batch.NumRows()) {
 					var got []any
 					for _, column := range batch.Columns() {
@@ -103,9 +99,7 @@ func TestArrowLibrary(t *testing.T) {
 // that do not use the footer.
 func TestStream(t *testing.T) {
 	r, err := ipc.NewReader(bytes.NewReader(write(t, random(4, 1000), 300, 1<<20)[headLen:]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	rows := int64(0)
 	for r.Next() {
 		rows += r.Record().NumRows()
@@ -117,9 +111,7 @@ func TestStream(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	in, err := ipc.NewFileReader(bytes.NewReader(write(t, few(), 100, 1<<20)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	md := in.Schema().Metadata()
 	for key, want := range map[string]string{"mpitrace.format": "1", "mpitrace.tool": "mpitrace", "mpitrace.table": "events"} {
 		if got, _ := md.GetValue(key); got != want {

@@ -72,9 +72,7 @@ func (unclosed) Close() error { return nil }
 func libraryWriter(b *testing.B, data []byte) func(io.Writer) error {
 	b.Helper()
 	in, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	props := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Zstd), parquet.WithVersion(parquet.V2_LATEST)}
 	for _, c := range exportColumns() {
 		if c.Unlike == table.Neighbors {
@@ -121,9 +119,7 @@ func writeLibraryGroup(group file.SerialRowGroupWriter, columns []func(file.Colu
 func chunkCopier(b *testing.B, group *file.RowGroupReader, column int) func(file.ColumnChunkWriter) error {
 	b.Helper()
 	chunk, err := group.Column(column)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	switch chunk.(type) {
 	case *file.Int32ColumnChunkReader:
 		return copier[int32](b, chunk, group.NumRows())

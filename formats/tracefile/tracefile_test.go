@@ -61,9 +61,7 @@ func write(t testing.TB, src profile.EventSource, batch, held int) []byte {
 	if err == nil {
 		err = errors.Join(src.Each(w.add), w.close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return file.Bytes()
 }
 
@@ -77,9 +75,7 @@ func saved(t testing.TB, data []byte) string {
 func opened(t testing.TB, data []byte) *File {
 	t.Helper()
 	f, err := Open(saved(t, data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f
 }
 
@@ -105,9 +101,7 @@ func check(t *testing.T, want *jobs.Process, got profile.EventSource) {
 		t.Errorf("trace:\n%s", diff)
 	}
 	events, kinds, err := collect(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if diff := cmp.Diff(want.Events, events); diff != "" {
 		t.Errorf("events:\n%.2000s", diff)
 	}
@@ -168,9 +162,7 @@ func TestKindThatIsNotThere(t *testing.T) {
 	l := traceOf(profile.Trace{}, 10, profile.EventKind{Call: "Send"})
 	l.AddOfKind(1, 1, 1, 1, 1, 1, 1)
 	w, err := newWriter(new(bytes.Buffer), l.Trace(), 10, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if err := w.add(&l.Events, l.Kinds); err == nil || !strings.Contains(err.Error(), "kind 1, and there are 1") {
 		t.Errorf("error %v", err)
 	}
@@ -206,9 +198,7 @@ func TestEachBetween(t *testing.T) {
 				got = append(got, e.Start[0]/100)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			var want []int64
 			for b := c.first; b <= c.last; b++ {
 				want = append(want, b)

@@ -43,9 +43,7 @@ func startUnfinished(t *testing.T, path, what string) *exec.Cmd {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "under way\n" {
 		t.Fatalf("got %q", line)
@@ -57,9 +55,7 @@ func startUnfinished(t *testing.T, path, what string) *exec.Cmd {
 func left(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var names []string
 	for _, e := range entries {
 		name := e.Name()

@@ -87,9 +87,7 @@ func TestWriteAllWholeOrNotAtAll(t *testing.T) {
 	left := func() string {
 		t.Helper()
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		out := ""
 		for _, e := range entries {
 			text := testenv.ReadFile(t, filepath.Join(dir, e.Name()))
@@ -124,9 +122,7 @@ func TestUnnamed(t *testing.T) {
 	for _, in := range []string{"", temporary} {
 		t.Setenv("TMPDIR", in)
 		f, err := Unnamed(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer f.Close()
 		content := make([]byte, 3)
 		_, failed := f.WriteAt([]byte("abc"), 5)
@@ -176,9 +172,7 @@ func TestWriteTemporary(t *testing.T) {
 		_, err := io.WriteString(w, "text")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if text, err := os.ReadFile(path); err != nil || string(text) != "text" {
 		t.Errorf("read %q, %v", text, err)
 	}

@@ -41,9 +41,7 @@ func TestInterrupted(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "ATOMICFILE_TEST_DIR="+filepath.Join(place, ".x.part"))
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		testenv.NoError(t, cmd.Start())
 		if line, _ := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "under way") {
 			t.Fatalf("got %q", line)

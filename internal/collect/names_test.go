@@ -31,14 +31,10 @@ func program(t *testing.T) (path string, address uint64) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, s := range symbols {
 		if s.Name == "solve" {
 			return path, s.Value
@@ -64,9 +60,7 @@ func unnamed(t *testing.T, path, program string, address uint64, ranks int) {
 	var raws [][]byte
 	for r := range ranks {
 		raw, err := recordingtest.Append(nil, calling(r, program, address))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		raws = append(raws, raw)
 	}
 	err := atomicfile.Write(path, func(out io.Writer) error {
@@ -81,9 +75,7 @@ func unnamed(t *testing.T, path, program string, address uint64, ranks int) {
 		}
 		return w.Close()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 // Names that are known are added without reading the recordings, which stay as they are.

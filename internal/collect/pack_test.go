@@ -29,9 +29,7 @@ func TestWrittenStays(t *testing.T) {
 	p.State = profile.Running
 	recordingtest.Record(t, path, p)
 	open, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, running := range []bool{true, false} {
 		if !running {
 			open.Close()
@@ -88,9 +86,7 @@ func ranksIn(t *testing.T, files []string) (ranks []int) {
 	t.Helper()
 	for _, file := range files {
 		p, err := recording.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		ranks = append(ranks, p.Rank)
 	}
 	slices.Sort(ranks)
@@ -198,14 +194,10 @@ func TestIsWritten(t *testing.T) {
 func mapFirst(t *testing.T, path string) (unmap func()) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	mem, err := syscall.Mmap(int(f.Fd()), layout.Granule, layout.Granule, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return func() { syscall.Munmap(mem) }
 }
 
@@ -277,9 +269,7 @@ func TestContainerUnreadable(t *testing.T) {
 			testenv.NoError(t, make())
 			for _, depth := range []source.Depth{source.Heads, source.Whole} {
 				run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damage()) != 1 || !strings.Contains(fmt.Sprint(run.Damage()), "bad"+recording.ContainerSuffix) {
 					t.Errorf("%d jobs, damaged %v", len(run.Jobs), run.Damage())
 				}
@@ -295,9 +285,7 @@ func TestContainerDamaged(t *testing.T) {
 	path := node{here: true, states: []profile.State{profile.Finalized, profile.Finalized}, damage: true}.write(t, d.Recordings())
 	for _, depth := range []source.Depth{source.Heads, source.Whole} {
 		run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		want := fmt.Sprintf("%s is damaged: byte %d: damaged extent", path, layout.Granule)
 		if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damage()) != 1 || run.Damage()[0].Error() != want {
 			t.Errorf("%d jobs, damaged %v, want %s", len(run.Jobs), run.Damage(), want)

@@ -40,9 +40,7 @@ func TestSpoolCollect(t *testing.T) {
 	}
 	for _, file := range files {
 		p, err := recording.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if w := want[filepath.Base(file)]; w == nil || p.Rank != w.Rank || p.State != w.State || p.Run != "job" {
 			t.Errorf("%s: %+v", file, p)
 		}
@@ -56,9 +54,7 @@ func TestSpoolCollect(t *testing.T) {
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -122,15 +118,11 @@ func TestSpoolKeepsRecordingInUse(t *testing.T) {
 func mapFile(t *testing.T, s *rundir.Spool, name string) (path string, unmap func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(s.Dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	testenv.NoError(t, f.Truncate(4096))
 	mem, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f.Name(), func() { syscall.Munmap(mem) }
 }
 
@@ -194,9 +186,7 @@ func TestPackAll(t *testing.T) {
 		path := filepath.Join(dir, name)
 		recordingtest.Record(t, path, &profile.Profile{Size: 1, State: state, Threads: 1})
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		ended = info.Size()
 	}
 	PackAll(dir)
@@ -231,9 +221,7 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 	}
 	ranks := func() []int {
 		files, err := d.RecordingFiles()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return ranksIn(t, files)
 	}
 	for removed := range 3 { // the number of recordings that were removed from the spool before it was killed

@@ -50,13 +50,9 @@ func TestRecorder(t *testing.T) {
 	} else {
 		err = recordingtest.WriteFile(path, p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if _, err := syscall.Mmap(int(f.Fd()), mapAt, 4096, syscall.PROT_READ, syscall.MAP_SHARED); err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +67,7 @@ func startRecorder(t *testing.T, dir string) (*recorder, func()) {
 	cmd.Env = append(os.Environ(), recorderDir+"="+dir)
 	in, _, err := testenv.StartWaiting(t, cmd, "mapped")
 	t.Cleanup(func() { cmd.Process.Kill() })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return &recorder{cmd, fmt.Sprintf("some-host-%d-5.rec", cmd.Process.Pid)}, func() { in.Close() }
 }
 

@@ -61,9 +61,7 @@ func TestPythonEvents(t *testing.T) {
 		testenv.NoError(t, WriteOutput(filepath.Join(dir, name), false, write))
 	}
 	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.WriteFile(t, filepath.Join(dir, "known.json"), text)
 	testenv.Pytest(t, []string{"MPITRACE_EVENTS=" + dir}, "test_events.py")
 }

@@ -25,9 +25,7 @@ import (
 func format(t *testing.T, name string) *formats.Format {
 	t.Helper()
 	f, err := formats.ToWrite(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f
 }
 
@@ -49,9 +47,7 @@ func below(t *testing.T, dir string) (out []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return out
 }
 
@@ -76,9 +72,7 @@ func TestDatasetReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		src, err := formats.OpenDataset(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		for range 2 {
 			if diff := cmp.Diff(csv(t, twoJobs()), csv(t, src)); diff != "" {
 				t.Errorf("%d ranks a block (-written +read):\n%s", ranks, diff)
@@ -91,9 +85,7 @@ func TestDatasetFileNames(t *testing.T) {
 	for _, name := range []string{"arrow", "parquet"} {
 		dir := filepath.Join(t.TempDir(), "d[1]")
 		files, err := Export(twoJobs(), ExportOptions{Format: format(t, name), Path: dir, Partition: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		want := []string{"rank_block=0/part-0", "rank_block=1/part-0", "rank_block=-1/part-1", "rank_block=0/part-1", "rank_block=1/part-1"}
 		for i := range want {
 			want[i] = filepath.Join(dir, want[i]+"."+name)
@@ -118,9 +110,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 		testenv.WriteFile(t, filepath.Join(dir, "rank_block=3", name), "")
 	}
 	src, err := formats.OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for i, p := range readAll(t, src) {
 		if p.Rank != i {
 			t.Errorf("process %d is rank %d", i, p.Rank)

@@ -36,9 +36,7 @@ func beforeEnd(t *testing.T, d rundir.Dir) string {
 	}
 	defer func() { afterTask = func(string) error { return nil } }()
 	files, err := d.RecordingFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	left = (len(files) - 2 + onePart - 1) / onePart // two cannot be read
 	if _, err := mergeAs(d, tasks.All); !errors.Is(err, stop) {
 		t.Fatal(err)
@@ -71,9 +69,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 	}
 	late := m.written("profile/part-1.arrow") // of a process that takes its time
 	err := errors.Join(m.moveParts("profile", parts("profile")), os.WriteFile(late, []byte(want["profile/part-1.arrow"]), 0o666))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +78,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 	m.path = beforeEnd(t, d)
 	half := filepath.Join(m.path, "profile")
 	err = errors.Join(os.Mkdir(half, 0o777), os.Rename(m.written("profile/part-1.arrow"), filepath.Join(half, "part-1.arrow")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +120,7 @@ func TestMergeProcess(t *testing.T) {
 	if err == nil {
 		_, err = mergeAs(rundir.Dir(dir), tasks.Share{Part: part, Of: 2})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 // TestMergeKilled kills processes that merge a run in parts, at any time, until some have
@@ -195,9 +187,7 @@ func tablesOf(t *testing.T, d rundir.Dir) map[string]string {
 	files := map[string]string{}
 	for _, dir := range []string{d.Profile(), d.Ranks(), d.Comms()} {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		for _, entry := range entries {
 			in := testenv.ReadFile(t, filepath.Join(dir, entry.Name()))
 			files[filepath.Join(filepath.Base(dir), entry.Name())] = string(in)

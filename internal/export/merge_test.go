@@ -71,9 +71,7 @@ func mixed(t *testing.T) rundir.Dir {
 	}
 	status := profile.Exit{At: 30, Known: true, Signal: 9}
 	err = errors.Join(err, d.WriteInfo(&rundir.Info{Version: "test", Processes: []rundir.Process{{Host: "node", Pid: 77, Recording: "node-77-1.rec", Exit: status}}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return d
 }
 
@@ -89,17 +87,13 @@ func writeContainers(t *testing.T, d rundir.Dir, j *synth.Job, perNode, missing 
 			if err == nil && r != missing {
 				err = w.Add(fmt.Sprintf("node%d-%d-1.rec", first/perNode, r), bytes.NewReader(raw), int64(len(raw)))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 		}
 		err := w.Close()
 		if err == nil {
 			err = os.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("node%d%s", first/perNode, recording.ContainerSuffix)), file.Bytes(), 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 }
 
@@ -121,9 +115,7 @@ func mergedFiles(t *testing.T, d rundir.Dir) map[string]string {
 		if err == nil && top != d.Info() {
 			err = os.RemoveAll(top)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(string(d), taskDirectories)); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -181,9 +173,7 @@ func TestMergedInParts(t *testing.T) {
 	testenv.NoError(t, os.Remove(d.MergedFrom()))
 	inParts(t, 5)
 	merged, err := mergeAs(d, tasks.All)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if merged.Processes != 26+3*6+2+1+len(jobs.Readings("")) || len(merged.Jobs) != 7 ||
 		strings.Count(strings.Join(merged.Problems, "\n"), "read recording") != 2 {
 		t.Errorf("%d processes, %d jobs, problems %q", merged.Processes, len(merged.Jobs), merged.Problems)
@@ -210,9 +200,7 @@ func TestMergedInParts(t *testing.T) {
 func TestMergedIsRecorded(t *testing.T) {
 	d := mixed(t)
 	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var direct bytes.Buffer
 	testenv.NoError(t, table.WriteProfile(&direct, opened))
 	if _, err := mergeAs(d, tasks.All); err != nil {
@@ -263,9 +251,7 @@ func TestMergeShares(t *testing.T) {
 	if err == nil {
 		err = Merge(d, opened, nil, &rundir.Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got := mergedFiles(t, d)
 	delete(want, filepath.Base(d.Info())) // has been overwritten with less
 	delete(got, filepath.Base(d.Info()))
@@ -277,14 +263,10 @@ func TestMergeShares(t *testing.T) {
 func TestMergeBegunLate(t *testing.T) {
 	d := mixed(t)
 	files, err := mergeable(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	state := d.State(files)
 	run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once, RunOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	run.State = state
 	if merged, err := mergeAs(d, tasks.Share{Part: 0, Of: 2}); merged == nil || err != nil {
 		t.Fatalf("the first process: %v, %v", merged, err)
@@ -398,9 +380,7 @@ func TestMergeOfEarlierState(t *testing.T) {
 			singles, _ := filepath.Glob(filepath.Join(d.Recordings(), "*.rec")) // the pattern is well formed
 			c.change(t, singles[0])
 			merged, err := mergeAs(d, tasks.All)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if last := merged.Jobs[len(merged.Jobs)-1]; len(merged.Jobs) != c.jobs {
 				t.Errorf("%d jobs, the last is %s", len(merged.Jobs), last.Run)
 			}
@@ -419,9 +399,7 @@ func TestMergeOfEarlierState(t *testing.T) {
 // known, as earlier versions wrote them.
 func TestMergedOfMappedContainer(t *testing.T) {
 	d, err := rundir.Share(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	path := filepath.Join(d.Recordings(), "job-node7-01234567.node")
 	past := time.Now().Add(-time.Hour)
 	write := func(calls uint64) {
@@ -433,9 +411,7 @@ func TestMergedOfMappedContainer(t *testing.T) {
 	}
 	merge := func(info *rundir.Info) error {
 		opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return Merge(d, opened, nil, info, trace.EstimateClocks)
 	}
 	write(1)
@@ -481,21 +457,15 @@ func TestMergeRefused(t *testing.T) {
 		"a file in the way": {func(t *testing.T) rundir.Dir {
 			d := mixed(t)
 			files, err := d.RecordingFiles()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			run.State = d.State(files)
 			path, _, err := newMerger(d, run, tasks.All).directory()
 			if err == nil {
 				err = errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o666))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			return d
 		}, "is not a private directory of this user"},
 	} {

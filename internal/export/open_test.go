@@ -47,9 +47,7 @@ func merged(t *testing.T, d rundir.Dir) []byte {
 	if err == nil {
 		err = Merge(d, run, nil, new(rundir.Info), trace.EstimateClocks)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	data, err := os.ReadFile(d.Pvars())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)

@@ -40,9 +40,7 @@ func physicalOf(t *testing.T, d rundir.Dir) (out []*profile.Physical) {
 
 func TestPhysical(t *testing.T) {
 	d, err := rundir.Share(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for r := range 8 {
 		p := rank("a", r, int64(1+r))
 		p.Size, p.Host, p.Pid = 8, "h", 100+r
@@ -99,18 +97,14 @@ func checkMergedPhysical(t *testing.T, d rundir.Dir, want []*profile.Physical) {
 		t.Fatalf("stale %v, %v", d.Stale(), err)
 	}
 	ps, err := readback.Profiles(d.Profile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for r, p := range ps {
 		if diff := cmp.Diff(want[r], p.Physical, cmpopts.IgnoreFields(profile.Flow{}, "Histogram")); diff != "" { // no table has it
 			t.Errorf("rank %d, merged (-want +got):\n%s", r, diff)
 		}
 	}
 	info, err := os.Stat(d.Info())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	late := filepath.Join(d.Physical(), "h-107-1.7.prof")
 	testenv.WriteFile(t, late, monitored(""))
 	after := info.ModTime().Add(1e9)

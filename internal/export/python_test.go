@@ -73,9 +73,7 @@ func TestPython(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.WriteFile(t, filepath.Join(dir, "sums.json"), text)
 	testenv.Pytest(t, []string{"MPITRACE_EXPORTS=" + dir}, "test_datasets.py")
 }

@@ -28,9 +28,7 @@ func exportAll(t *testing.T, o ExportOptions) (files []string, err error) {
 func TestExportTables(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d[1]")
 	files, err := exportAll(t, ExportOptions{Path: dir + "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	want := []string{"communicators/part-0.parquet",
 		"events/rank_block=0/part-0.parquet", "events/rank_block=0/part-1.parquet", "events/rank_block=1/part-0.parquet",
 		"profile/rank_block=-1/part-1.parquet", "profile/rank_block=0/part-0.parquet", "profile/rank_block=0/part-1.parquet",
@@ -79,9 +77,7 @@ func TestPartsOfLimitedSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := exportAll(t, ExportOptions{Path: parts, PartLimit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	// The three sources of a block give one batch each, so a file each.
 	names := []string{"events/rank_block=0/part-0.parquet", "events/rank_block=0/part-0-1.parquet", "events/rank_block=0/part-0-2.parquet"}
 	var events, ranks []int32

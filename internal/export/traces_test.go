@@ -36,9 +36,7 @@ func TestTraces(t *testing.T) {
 		testenv.WriteFile(t, filepath.Join(string(d), other), "")
 	}
 	traces, err := Traces(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var ranks []int
 	for _, trace := range traces {
 		ranks = append(ranks, trace.Trace().Rank)

@@ -48,9 +48,7 @@ func compile(t *testing.T, cc, source string, flags ...string) string {
 func inspect(t *testing.T, path string) *Program {
 	t.Helper()
 	p, err := Inspect(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return p
 }
 
@@ -119,9 +117,7 @@ func TestFindCompiler(t *testing.T) {
 	for cc, want := range map[string]string{"mpicc.openmpi": "Open MPI ", "mpicc.mpich": "MPICH "} {
 		p := inspect(t, compile(t, cc, mpiProgram))
 		mpi, err := FindCompiler(p.Library, p.Flavour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if mpi.Library != p.Library || !strings.HasPrefix(mpi.String(), want) || mpi.Version == "" {
 			t.Errorf("%s: got %+v", cc, mpi)
 		}
@@ -154,9 +150,7 @@ func TestDetect(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := parsed(t, strings.Fields(test.command))
 			mpi, note, err := Detect(c, test.mpi, test.cc)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if test.want != "" && mpi.Flavour != test.want {
 				t.Errorf("got %v, want %s", mpi, test.want)
 			}
@@ -182,9 +176,7 @@ func TestDetectErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := Parse(strings.Fields(test.command))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if _, _, err = Detect(c, test.mpi, test.cc); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
@@ -208,9 +200,7 @@ func TestKnown(t *testing.T) {
 		t.Fatalf("an empty cache knows %v", mpi)
 	}
 	found, err := FindCompiler(p.Library, p.Flavour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if mpi := Known(p.Library); mpi == nil || *mpi != *found {
 		t.Errorf("got %v, want %v", mpi, found)
 	}

@@ -83,9 +83,7 @@ func TestRecorderSettings(t *testing.T) {
 		{[]string{"receives=off", "stack=5"}, "exact", "off", "5"},
 	} {
 		values, err := settings.ParseWords(test.words)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		env := (&Recorder{Settings: values}).Environ(old)
 		got := [3]string{getenv(env, "MPITRACE_TIMING"), getenv(env, "MPITRACE_RECEIVES"), getenv(env, "MPITRACE_STACK")}
 		if got != [3]string{test.timing, test.receives, test.stack} {

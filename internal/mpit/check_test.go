@@ -188,9 +188,7 @@ func TestSelect(t *testing.T) {
 		{"none", "nothing", 0, "", 0},
 	} {
 		p, err := ParsePattern(test.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got, above := l.Select(EntrySelection{p, test.upTo, AllKinds})
 		if strings.Join(names(got), " ") != test.want || above != test.above {
 			t.Errorf("%s: got %q and parents %+v; want %q and %+v", test.name, names(got), above, test.want, test.above)

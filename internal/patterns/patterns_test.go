@@ -256,9 +256,7 @@ func TestMixtures(t *testing.T) {
 func jobOf(t *testing.T, shape string, ranks int) (*synth.Job, *matrix.ByClass) {
 	t.Helper()
 	j, err := synth.Named(shape, ranks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	b := matrix.NewBuilder(nil)
 	testenv.NoError(t, j.Each(func(p *profile.Profile) error { b.Add(p); return nil }))
 	return j, b.Matrices()

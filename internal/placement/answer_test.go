@@ -10,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // asked is a machine of 2 nodes with 2 sockets of 2 cores, and what 6 ranks send. Rank 0
@@ -32,9 +33,7 @@ func TestAsk(t *testing.T) {
 	q := asked(t)
 	q.Ran = Order{0, 4, 1, 5, 2, 6} // 0, 2 and 4 on one node, 1, 3 and 5 on the other
 	a, err := Ask(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	inTurn := OrderCost{Cost: Cost{7*1 + 9*10 + (8+2)*100, []uint64{7, 9, 10}}, Ratio: 1, LeavesNode: 10, Largest: NodeFlow{"node 0", "node 1", 6}}
 	ran, turn := inTurn, inTurn
 	ran.Order, turn.Order = AsItRan, InTurn
@@ -104,9 +103,7 @@ func TestAskByMessages(t *testing.T) {
 	q := asked(t)
 	q.By = Messages
 	a, err := Ask(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	// In blocks: 2 + 20 messages in sockets, 1 in a node, 1 between nodes.
 	block := a.Row(InBlocks)
 	if want := (Cost{22*1 + 1*10 + 1*100, []uint64{22, 1, 1}}); !cmp.Equal(want, block.Cost) || block.Largest != (NodeFlow{"node 1", "node 0", 1}) {
@@ -129,9 +126,7 @@ func TestNodeNames(t *testing.T) {
 	}
 	q.Topology.Levels = slices.Delete(q.Topology.Levels, 1, 2)
 	a, err := Ask(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if a.Nodes != 1 || a.Best().LeavesNode != 0 || len(a.Placed) != 1 {
 		t.Errorf("%+v", a)
 	}

@@ -62,9 +62,7 @@ func TestBestOfStencils(t *testing.T) {
 		for effort := 1; effort <= 2; effort++ {
 			t.Run(fmt.Sprintf("%v periodic %v on %v, effort %d", c.size, c.periodic, c.sizes, effort), func(t *testing.T) {
 				o, cost, err := Best(topology, stencil(c.periodic, c.size...), Options{Effort: effort})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				if err := o.Check(topology); err != nil {
 					t.Error(err)
 				}

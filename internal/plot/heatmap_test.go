@@ -45,9 +45,7 @@ func drawn(t testing.TB, h *Heatmap) image.Image {
 	var out bytes.Buffer
 	testenv.NoError(t, Write(&out, ".png", h))
 	img, err := png.Decode(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return img
 }
 

@@ -26,9 +26,7 @@ func TestPair(t *testing.T) {
 	var b bytes.Buffer
 	testenv.NoError(t, Write(&b, ".png", p))
 	img, err := png.Decode(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	scale := Scale{10, 1000}
 	least, greatest := 0, 0 // pixels of cells in the left half, and in the right one
 	width := img.Bounds().Dx() / 2
@@ -65,9 +63,7 @@ func TestPairPDF(t *testing.T) {
 	var doc, picture bytes.Buffer
 	testenv.NoError(t, errors.Join(Write(&doc, ".pdf", p), Write(&picture, ".png", p)))
 	img, err := png.Decode(&picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	text := doc.String()
 	var table, n int
 	if _, err := fmt.Sscanf(text[strings.Index(text, "startxref\n"):], "startxref\n%d\n%%%%EOF", &table); err != nil || !strings.HasPrefix(text[table:], "xref\n0 6\n") {
@@ -81,9 +77,7 @@ func TestPairPDF(t *testing.T) {
 	}
 	_, stream, _ := strings.Cut(text[strings.Index(text, "/Subtype /Image"):], "stream\n")
 	z, err := zlib.NewReader(strings.NewReader(stream))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	pixels, err := io.ReadAll(z)
 	if size := img.Bounds().Size(); err != nil || len(pixels) != 3*size.X*size.Y || !strings.Contains(text, fmt.Sprintf("/Width %d /Height %d ", size.X, size.Y)) {
 		t.Fatalf("%d bytes of pixels, %v", len(pixels), err)

@@ -49,9 +49,7 @@ func pngOf(t *testing.T, p Picture) image.Image {
 	var out bytes.Buffer
 	testenv.NoError(t, Write(&out, ".png", p))
 	img, err := png.Decode(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return img
 }
 

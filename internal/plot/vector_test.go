@@ -96,9 +96,7 @@ func TestSVGOfManyCells(t *testing.T) {
 		t.Fatalf("image at %.40q", image.Href)
 	}
 	img, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for i, row := range h.Cells {
 		for j, v := range row {
 			if got := rgba(img.At(j*l.cell, i*l.cell)); got != s.Color(v) {

@@ -98,9 +98,7 @@ func TestCreateAtOnce(t *testing.T) {
 func newSpool(t *testing.T) string {
 	t.Helper()
 	s, err := NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return s.Dir
 }
 
@@ -108,9 +106,7 @@ func newSpool(t *testing.T) string {
 // run.json.
 func TestSpoolOfOthers(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for what, change := range map[string]func(spool string) (string, error){
 		"a directory of another name": func(spool string) (string, error) {
 			other := filepath.Join(filepath.Dir(spool), "private")
@@ -140,9 +136,7 @@ func TestSpoolOfOthers(t *testing.T) {
 
 func TestRecordingsInSpool(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	spool := newSpool(t)
 	home := filepath.Join(d.Recordings(), "c-1-1.rec")
 	for _, file := range []string{home, filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")} {
@@ -191,9 +185,7 @@ func FuzzInfo(f *testing.F) {
 		}
 		one := rewritten(t, d, info)
 		again, err := d.ReadInfo()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if two := rewritten(t, d, again); one != two {
 			t.Errorf("written as %s, read and written as %s", one, two)
 		}

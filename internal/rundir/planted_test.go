@@ -66,9 +66,7 @@ func TestPlanted(t *testing.T) {
 		}, ""},
 	} {
 		dir, err := test.make()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		_, err = CreateAt(dir)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)

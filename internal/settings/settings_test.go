@@ -83,9 +83,7 @@ func configure(t *testing.T, user, site string) ([]*SettingsFile, error) {
 
 func TestFile(t *testing.T) {
 	files, err := configure(t, "# mine\n\n timing=off # not timed\ncvar = A=#1\ncvar = B=2", "pvar = a, b\r\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	user, site := files[0], files[1]
 	for _, test := range []struct {
 		file        *SettingsFile
@@ -142,15 +140,11 @@ func TestOrder(t *testing.T) {
 		{"off", "never", "", "", "off", CommandLine, 1}, // an invalid value in the environment, which is not read
 	} {
 		files, err := configure(t, test.user, test.site)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		values, err := Resolve(Given{Files: files,
 			Flag:   func(name string) (string, bool) { return test.flag, name == "timing" && test.flag != "" },
 			Getenv: func(name string) string { return map[string]string{"MPITRACE_TIMING": test.env}[name] }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if v := values.Of("timing"); v.Text != test.want || v.Source != test.source || len(v.Weaker) != test.weaker {
 			t.Errorf("%+v: got %q from %s, with %d weaker values", test, v.Text, v.Source, len(v.Weaker))
 		}
@@ -160,9 +154,7 @@ func TestOrder(t *testing.T) {
 func TestWords(t *testing.T) {
 	given := map[string]string{"MPITRACE_CVAR": "A=1\nB=2", "MPITRACE_INTERVAL": "off", "MPITRACE_STRICT": "1", "MPITRACE_PVAR": "a,b"}
 	values, err := Resolve(Given{Flag: func(string) (string, bool) { return "", false }, Getenv: func(name string) string { return given[name] }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	words := values.Words()
 	want := []string{"--set", "interval=", "--set", "cvar=A=1", "--set", "cvar=B=2", "--set", "pvar=a", "--set", "pvar=b"}
 	if !slices.Equal(words, want) {

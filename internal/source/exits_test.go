@@ -30,9 +30,7 @@ func TestExits(t *testing.T) {
 	}
 	for _, depth := range []Depth{Heads, Whole} {
 		run, err := Open([]string{string(d)}, Options{Depth: depth})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		var got []profile.Exit
 		run.Each(func(p *profile.Profile) error {
 			got = append(got, p.Exit)

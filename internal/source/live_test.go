@@ -20,21 +20,15 @@ func TestMapped(t *testing.T) {
 		path := filepath.Join(dir, name)
 		testenv.WriteFile(t, path, make([]byte, 4096))
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer f.Close()
 		at, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer syscall.Munmap(at)
 	}
 	os.Remove(filepath.Join(dir, "removed.rec"))
 	files, err := rundir.Mapped(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got := map[string]bool{}
 	for _, f := range files {
 		got[f.Path] = true

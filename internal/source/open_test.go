@@ -31,9 +31,7 @@ func ranksOf(t *testing.T, j *Job) []int {
 		ranks = append(ranks, p.Rank)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return ranks
 }
 
@@ -57,9 +55,7 @@ func TestJobs(t *testing.T) {
 		paths = append(paths, path)
 	}
 	source, err := Split(ps, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for name, run := range map[string]*Run{"source": source, "heads": openedRecordings(paths, Heads), "whole": openedRecordings(paths, Whole)} {
 		var got [][]int
 		var runs, stems []string
@@ -134,9 +130,7 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 		recordingtest.Record(t, paths[i], p)
 	}
 	listed, err := Split(ps, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for name, run := range map[string]*Run{"source": listed, "heads": openedRecordings(paths, Heads), "whole": openedRecordings(paths, Whole)} {
 		n := 0
 		err := run.Each(func(p *profile.Profile) error {

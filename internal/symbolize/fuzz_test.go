@@ -23,9 +23,7 @@ func FuzzFile(f *testing.F) {
 		out := filepath.Join(dir, "small")
 		tool(f, slices.Concat([]string{"gcc", "-nostdlib", "-shared", "-fPIC", source, "-o", out}, flags)...)
 		content, err := os.ReadFile(out)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.NoError(f, err)
 		f.Add(content, uint64(0x1000))
 		f.Add(content[:len(content)/2], uint64(0x1010))
 	}

@@ -68,9 +68,7 @@ func compile(t testing.TB, dir, name string, command ...string) string {
 func look(t testing.TB, program, debugDir string, calls []truth) (map[uint64]profile.Symbol, error) {
 	t.Helper()
 	f, err := openFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.close()
 	return lookFor(moduleAddresses{path: program, buildID: f.buildID, ran: time.Now().Add(time.Hour)}, debugDir, calls)
 }
@@ -271,9 +269,7 @@ func TestDebugFiles(t *testing.T) {
 				program := compile(t, dir, "marks.c", "gcc", "-O2", "-g", "-Wl,"+flag)
 				calls := truths(t, program)
 				f, err := openFile(program)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				id := f.buildID
 				f.close()
 				debug := where(dir, root, id)
@@ -304,9 +300,7 @@ func TestChangedAndMissing(t *testing.T) {
 	program := compile(t, dir, "marks.c", "gcc", "-O2", "-g")
 	calls := truths(t, program)
 	f, err := openFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	id := f.buildID
 	f.close()
 	m := moduleAddresses{path: program, buildID: id}

@@ -212,9 +212,7 @@ func TestMadeTwice(t *testing.T) {
 		_, err := fmt.Fprint(w, "another")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	checkFiles(t, path, 1)
 }
 
@@ -257,9 +255,7 @@ func TestDamaged(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(file, damage(text), 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		err = d.Read("task.0", func(*io.SectionReader) error { return errors.New("read") })
 		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: %v", name, err)

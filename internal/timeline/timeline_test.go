@@ -30,9 +30,7 @@ func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 		o.Width, o.Height = 800, 600
 	}
 	p, err := Draw(sources(ps...), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.NoError(t, plot.Write(io.Discard, ".png", p))
 	return p
 }

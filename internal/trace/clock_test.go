@@ -12,6 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const (
@@ -66,9 +67,7 @@ func (j *clockJob) sources() []profile.EventSource {
 func estimate(t *testing.T, sources []profile.EventSource) *profile.JobClocks {
 	t.Helper()
 	c, err := EstimateClocks(sources)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return c
 }
 
@@ -94,9 +93,7 @@ func backwards(t *testing.T, sources []profile.EventSource) (n uint64, worst int
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 	if len(sent) == 0 || len(sent) != len(received) {
 		t.Fatalf("%d sent, %d received", len(sent), len(received))
@@ -140,9 +137,7 @@ func off(t *testing.T, corrected, truth profile.EventSource) (least, most int64)
 	least, most = math.MaxInt64, math.MinInt64
 	err := errors.Join(truth.Each(collect(func(_ int, end int64) { ends = append(ends, end) })),
 		corrected.Each(collect(func(i int, end int64) { least, most = min(least, end-ends[i]), max(most, end-ends[i]) })))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return least, most
 }
 

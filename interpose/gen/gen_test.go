@@ -10,9 +10,7 @@ import (
 
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for path, want := range files {
 		got := testenv.ReadFile(t, filepath.Join("..", "..", filepath.FromSlash(path)))
 		if !bytes.Equal(got, want) {

@@ -14,9 +14,7 @@ func TestCompilerAgrees(t *testing.T) {
 	testenv.Need(t, "cc")
 	source := filepath.Join(t.TempDir(), "layout.c")
 	header, err := filepath.Abs(filepath.Join("..", "src", "base", "layout_gen.h"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.WriteFile(t, source, "#include \""+header+"\"\n")
 	if out, err := exec.Command("cc", "-std=c11", "-fsyntax-only", source).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -67,9 +67,7 @@ var skipped = []string{"initializes", "finalizes", "aborts"}
 // each call of the table.
 func eachCall(t *testing.T) (text string, want map[string]uint64) {
 	header, err := sources.ReadFile("src/functions_gen.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	parameters := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^MPI_FUNCTION\((\w+), \((.*?)\), \(`).FindAllStringSubmatch(string(header), -1) {
 		parameters[m[1]] = m[2]

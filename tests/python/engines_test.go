@@ -98,9 +98,7 @@ func compareAnswers(t *testing.T, dir, engine, python string, runs, datasets []s
 	answers := filepath.Join(t.TempDir(), "answers.json")
 	testenv.WriteFile(t, answers, found)
 	list, err := json.Marshal(runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.Pytest(t, []string{"MPITRACE=" + filepath.Join(dir, "mpitrace"), "MPITRACE_RUNS=" + string(list),
 		"MPITRACE_ANSWERS=" + answers, "MPITRACE_ENGINE=" + engine}, "test_engines.py")
 }

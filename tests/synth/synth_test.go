@@ -25,9 +25,7 @@ func eachJob(t *testing.T, sizes []int, f func(*testing.T, *Job)) {
 	for _, shape := range slices.Concat(Shapes, PatternShapes) {
 		for _, n := range sizes {
 			j, err := Named(shape, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if n == 5 {
 				j.Phases = 3
 			}
@@ -227,9 +225,7 @@ func checkRecordings(t *testing.T, j *Job) {
 	each(t, j, func(p *profile.Profile) {
 		recordingtest.Record(t, path, p)
 		got, err := recording.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got.Source = ""
 		if diff := cmp.Diff(p, got); diff != "" {
 			t.Fatal(diff)
@@ -283,9 +279,7 @@ func TestProf(t *testing.T) {
 			testenv.NoError(t, prof.Write(&out, p.Traffic()))
 		})
 		traffic, err := prof.Read(&out, "job.prof")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		p2p, coll := newDense(j.Ranks), newDense(j.Ranks)
 		for _, f := range traffic.Flows {
 			if f.Kind == profile.External {

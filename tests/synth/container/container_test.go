@@ -17,16 +17,12 @@ func TestSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.node")
 	testenv.NoError(t, Write(path, j, 0, j.Ranks, nil))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if info.Size() > 840_000 {
 		t.Errorf("%d bytes", info.Size())
 	}
 	c, err := recording.OpenContainer(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer c.Close()
 	for rank := 0; rank < j.Ranks; rank += 37 {
 		p, err := recording.ReadFile(filepath.Join(path, c.Heads()[rank].Name))
