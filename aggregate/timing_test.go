@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -34,9 +32,7 @@ func TestErrorsAddUp(t *testing.T) {
 	for _, half := range [][]*profile.Profile{sampledFixture()[2:], sampledFixture()[:2]} {
 		halves.Merge(New(half))
 	}
-	if diff := cmp.Diff(s.Calls, halves.Summary().Calls); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, s.Calls, halves.Summary().Calls)
 	var back Summary
 	raw, err := json.Marshal(s)
 	if err == nil {

@@ -53,9 +53,7 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 				})
 				testenv.NoError(t, err)
 			}
-			if diff := cmp.Diff(want, flows); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, want, flows)
 		})
 	}
 }

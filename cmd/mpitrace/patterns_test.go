@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
@@ -45,7 +44,5 @@ func TestReportPatterns(t *testing.T) {
 	}
 	total := matrix.Volume(job.TotalP2P())
 	direct := patterns.Part{Total: total, Components: []patterns.Component{{Kind: patterns.Butterfly, Stages: []int{1, 2, 4}, Volume: total, Share: 1}}}
-	if diff := cmp.Diff(direct, report.Jobs[0].Patterns.Direct, cmpopts.IgnoreFields(patterns.Component{}, "Text")); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testenv.Equal(t, direct, report.Jobs[0].Patterns.Direct, cmpopts.IgnoreFields(patterns.Component{}, "Text"))
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
@@ -87,9 +85,7 @@ func TestDirectedProf(t *testing.T) {
 		want["x_msg_"+class+".mat"] = "1 2 0 \n0 1 2 \n2 0 1 \n"
 		want["x_avg_"+class+".mat"] = "5 5 0 \n0 5 6 \n6 0 5 \n" // 5.5 is rounded to even
 	}
-	if diff := cmp.Diff(want, files); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, files)
 	if stderr != "" {
 		t.Errorf("said %q", stderr)
 	}

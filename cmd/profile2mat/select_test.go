@@ -109,9 +109,7 @@ func TestSelections(t *testing.T) {
 				}
 			}
 			slices.Sort(want)
-			if diff := cmp.Diff(want, names(files)); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, want, names(files))
 			if got := files["app"+c.slug+"_size_all.mat"]; got != c.size {
 				t.Errorf("got\n%swant\n%s", got, c.size)
 			}
@@ -138,9 +136,7 @@ func TestFormatsOfFiles(t *testing.T) {
 		want = append(want, fmt.Sprintf("app.class-one-sided_size_%s.png", class), fmt.Sprintf("app.class-one-sided_size_%s.svg", class))
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, names(files)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, names(files))
 	if got := files["app.class-one-sided_osc.csv"]; got != "sender,receiver,messages,bytes\n0,3,1,9\n1,0,1,9\n2,1,1,9\n3,2,1,9\n" {
 		t.Errorf("got %q", got)
 	}

@@ -145,9 +145,7 @@ func TestArguments(t *testing.T) {
 		{"callsite": "main app.c:1", "slice": "run", "comm": world, "peer": "MPI_ANY_SOURCE", "tag": "MPI_ANY_TAG"},
 		{"callsite": "main app.c:1", "slice": "run", "comm": world, "root": json.Number("0"), "bytes": json.Number("8")},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got)
 }
 
 // A receive that was posted earlier arrives in the Waitall that completed it,
@@ -238,9 +236,7 @@ func TestCountersOfThreads(t *testing.T) {
 			got = append(got, line)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got)
 	checkFile(t, f)
 }
 

@@ -70,9 +70,7 @@ func TestOpenMPIFile(t *testing.T) {
 		}
 	}
 	want := profile.CommTraffic{Name: "odd and even", Rank: 0, Members: []int{2, 0}, A2A: profile.FlowVolume{Bytes: 8, Count: 1}}
-	if diff := cmp.Diff(want, traffic.Comms[0]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, traffic.Comms[0])
 }
 
 func TestWriter(t *testing.T) {
@@ -102,9 +100,7 @@ func TestWriter(t *testing.T) {
 		"O2A\t2\t8 bytes\t1 msgs sent\n" +
 		"A2O\t2\t9 bytes\t2 msgs sent\n" +
 		"A2A\t2\t10 bytes\t3 msgs sent\n"
-	if diff := cmp.Diff(want, write(t, traffic)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, write(t, traffic))
 }
 
 func TestReaderAccepts(t *testing.T) {

@@ -61,12 +61,8 @@ func TestScanTellsLineByLine(t *testing.T) {
 		}
 		flows, comms, err := scan(t, text, histograms)
 		testenv.NoError(t, err)
-		if diff := cmp.Diff(wantFlows, flows); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(wantComms, comms); diff != "" {
-			t.Error(diff)
-		}
+		testenv.Equal(t, wantFlows, flows)
+		testenv.Equal(t, wantComms, comms)
 	}
 	if err := Scan(strings.NewReader(text), "x.prof", Handler{}); err != nil {
 		t.Error(err)

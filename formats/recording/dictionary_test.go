@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -178,8 +176,6 @@ func (want outcome) checkNameless(t *testing.T, path string, raw []byte) {
 	for i, p := range got.of {
 		whole := *want.of[i]
 		whole.Symbols = nil
-		if diff := cmp.Diff(&whole, p); diff != "" {
-			t.Error(diff)
-		}
+		testenv.Equal(t, &whole, p)
 	}
 }

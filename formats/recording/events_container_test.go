@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -52,9 +50,8 @@ func TestEventsInContainer(t *testing.T) {
 	}
 	e := w.check(t, layout.ChunkEvents+4)
 	got, gotKinds := readEvents(t, e)
-	if diff := cmp.Diff(want, got) + cmp.Diff(wantKinds, gotKinds); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, got)
+	testenv.Equal(t, wantKinds, gotKinds)
 	if n, err := CountEvents(w.path); n != layout.ChunkEvents+4 || err != nil || e.Trace().Cut {
 		t.Errorf("%d events, %v, cut %v", n, err, e.Trace().Cut)
 	}
@@ -136,9 +133,7 @@ func TestRowsAfterBuffer(t *testing.T) {
 	if err = errors.Join(err, r.openFiles(), r.link()); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(want, r.rows.all); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, r.rows.all)
 }
 
 // overwriteBuffers overwrites the free buffers, as happens when another recording is read.

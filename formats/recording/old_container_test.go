@@ -25,15 +25,11 @@ func TestFirstFormat(t *testing.T) {
 		want := asRead(t, small(rank), filepath.Join(path, named(small(rank))))
 		got, err := readWhole(c, rank)
 		testenv.NoError(t, err)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		testenv.Equal(t, want, got)
 	}
 	single := filepath.Join("testdata", "first-format.rec")
 	got := readPath(t, single)
-	if diff := cmp.Diff(asRead(t, small(0), single), got); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, asRead(t, small(0), single), got)
 	again := packAgain(t, c, nil)
 	for rank := range 4 {
 		if diff := cmp.Diff(asRead(t, small(rank), filepath.Join(again.Path(), named(small(rank)))), readOf(t, again, rank)); diff != "" {

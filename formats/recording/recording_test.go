@@ -148,9 +148,7 @@ func TestRead(t *testing.T) {
 	if p.Rank != 1 || p.Size != 4 || p.Host != "node7" || p.Run != "job9" || p.State != profile.Finalized || p.Problems != nil {
 		t.Errorf("%+v", p)
 	}
-	if diff := cmp.Diff([]string{"app", "-x"}, p.Command); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []string{"app", "-x"}, p.Command)
 	want := []profile.Row{
 		{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Comm: 1, Peer: 0, SizeClass: 4,
 			Callsite: 0x1234, Calls: 3, Messages: 3, Bytes: 30, TimeNs: 300, MinNs: 100, MaxNs: 300},
@@ -161,9 +159,7 @@ func TestRead(t *testing.T) {
 		{Call: "Alltoallv", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToVector, Comm: 0, Peer: -1, SizeClass: 5,
 			Callsite: 0x1234, Calls: 2, Messages: 6, Bytes: 60, TimeNs: 40, MinNs: 20, MaxNs: 40},
 	}
-	if diff := cmp.Diff(want, p.Rows); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, p.Rows)
 }
 
 func TestReadTraffic(t *testing.T) {
@@ -174,9 +170,7 @@ func TestReadTraffic(t *testing.T) {
 		{Kind: profile.Collective, From: 1, To: 2, Bytes: 16 + 20, Messages: 4},
 		{Kind: profile.Collective, From: 1, To: 3, Bytes: 16 + 30, Messages: 4},
 	}
-	if diff := cmp.Diff(want, read(t, sample().bytes()).Traffic().Flows); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, read(t, sample().bytes()).Traffic().Flows)
 }
 
 func TestReadBadFiles(t *testing.T) {

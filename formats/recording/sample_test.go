@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // sampleCase is a row, its sample, and the expected estimates.
@@ -223,9 +222,7 @@ func TestUnsampledRows(t *testing.T) {
 	for _, r := range read(t, b.bytes()).Rows {
 		got = append(got, [2]uint64{r.TimeNs, r.TimeErrorNs})
 	}
-	if diff := cmp.Diff([][2]uint64{{2000, 0}, {6000, 0}, {100, 100}, {0, 0}, {0, 0}, {0, 0}}, got); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, [][2]uint64{{2000, 0}, {6000, 0}, {100, 100}, {0, 0}, {0, 0}, {0, 0}}, got)
 }
 
 func TestSquaresThatAreNone(t *testing.T) {
@@ -317,7 +314,5 @@ func TestLargeSampledTable(t *testing.T) {
 		t.Fatalf("%v, %v: too small to tell", info, err)
 	}
 	got := readPath(t, path)
-	if diff := cmp.Diff(p.Rows, got.Rows); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, p.Rows, got.Rows)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
@@ -137,9 +136,7 @@ func TestWrite(t *testing.T) {
 			var out bytes.Buffer
 			testenv.NoError(t, recordingtest.Write(&out, p))
 			got := read(t, out.Bytes())
-			if diff := cmp.Diff(p, got); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, p, got)
 			path := filepath.Join(t.TempDir(), "r.rec")
 			recordingtest.Record(t, path, p)
 			raw := testenv.ReadFile(t, path)
@@ -156,9 +153,7 @@ func checkHead(t *testing.T, path string, want *profile.Profile) {
 	t.Helper()
 	got, err := ReadHead(path)
 	testenv.NoError(t, err)
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Abnormal", "Late", "Source")); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Abnormal", "Late", "Source"))
 	if got.Rows != nil || got.Vectors != nil || got.Abnormal != nil || got.Late != nil {
 		t.Error("rows were read")
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -35,8 +34,6 @@ func TestWaits(t *testing.T) {
 				Duration: batch.Column(5).(*array.Int64).Value(i), Callsite: text(6, i), Comm: text(7, i), PeerCallsite: text(8, i),
 				Window: int(batch.Column(9).(*array.Int32).Value(i))}
 		}
-		if diff := cmp.Diff(waits[:n], got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testenv.Equal(t, waits[:n], got)
 	}
 }

@@ -203,9 +203,7 @@ func TestEachBetween(t *testing.T) {
 			for b := c.first; b <= c.last; b++ {
 				want = append(want, b)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, want, got)
 		})
 	}
 }

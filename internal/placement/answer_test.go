@@ -40,9 +40,7 @@ func TestAsk(t *testing.T) {
 	block := OrderCost{InBlocks, Cost{(8+2)*1 + 7*10 + 9*100, []uint64{10, 7, 9}}, 980.0 / 1097, 9, NodeFlow{"node 1", "node 0", 9}}
 	// 0 and 4 share a socket, 1 and 2 their node, 5 is elsewhere.
 	best := OrderCost{BestFound, Cost{9*1 + (8+7)*10 + 2*100, []uint64{9, 15, 2}}, 359.0 / 1097, 2, a.Orders[1].Largest}
-	if diff := cmp.Diff([]OrderCost{ran, best, block, turn}, a.Orders[:4]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []OrderCost{ran, best, block, turn}, a.Orders[:4])
 	if a.Orders[1].Largest.Amount != 2 || a.NearBest || a.Equal != "" || !a.Gains() || a.Slots != 8 || a.Nodes != 2 {
 		t.Errorf("%+v", a)
 	}
@@ -121,9 +119,7 @@ func TestNodeNames(t *testing.T) {
 		q.Topology.Slots[4+s].Host = "b"
 	}
 	want := []NodeRanks{{"node 0", profile.RankSetOf(0, 1, 2, 3)}, {"b", profile.RankSetOf(4, 5)}}
-	if diff := cmp.Diff(want, q.Topology.placed(Block(6))); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, q.Topology.placed(Block(6)))
 	q.Topology.Levels = slices.Delete(q.Topology.Levels, 1, 2)
 	a, err := Ask(q)
 	testenv.NoError(t, err)

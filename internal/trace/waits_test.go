@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // wait returns a wait state, with times in ms. The peer's call site is that of
@@ -247,9 +248,7 @@ func TestPatternTotals(t *testing.T) {
 	got := analyze(t, j, Options{})
 	// 50 and 20 of the 200 ms of two ranks.
 	want := []PatternTotal{{LateSender, 1, 0.050, 0.25}, {WaitAtBarrier, 1, 0.020, 0.1}}
-	if diff := cmp.Diff(want, got.Patterns, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got.Patterns, cmp.Comparer(near))
 }
 
 // TestCommunicatorTotals checks the waits of each of two communicators.
@@ -270,9 +269,7 @@ func TestCommunicatorTotals(t *testing.T) {
 		{"world", 2, 0.070, 0.35, []PatternTotal{{LateSender, 1, 0.050, 0.25}, {WaitAtBarrier, 1, 0.020, 0.1}}},
 		{"row", 1, 0.003, 0.015, []PatternTotal{{WaitAtBarrier, 1, 0.003, 0.015}}},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got, cmp.Comparer(near))
 }
 
 // TestEachWait checks the waits of the pipeline one by one: rank 1 is in its
@@ -287,7 +284,5 @@ func TestEachWait(t *testing.T) {
 		{Rank: 1, Event: 0, Peer: 0, Pattern: "late-sender", Start: at(0), Duration: 30_000_000, Callsite: "Recv", Comm: "world", PeerCallsite: "Send"},
 		{Rank: 2, Event: 0, Peer: 1, Pattern: "late-sender", Start: at(0), Duration: 60_000_000, Callsite: "Recv", Comm: "world", PeerCallsite: "Send"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got)
 }

@@ -193,9 +193,7 @@ func TestStencilNeighbours(t *testing.T) {
 	if n := len(j.Destinations(555)); n != 26 {
 		t.Errorf("rank 555 has %d neighbours", n)
 	}
-	if diff := cmp.Diff([]int{1, 10, 11, 100, 101, 110, 111}, j.Destinations(0)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []int{1, 10, 11, 100, 101, 110, 111}, j.Destinations(0))
 }
 
 func TestShuffle(t *testing.T) {
@@ -251,12 +249,8 @@ func TestArrow(t *testing.T) {
 			t.Fatalf("%d profiles, %v", len(got), err)
 		}
 		for i, p := range got {
-			if diff := cmp.Diff(ps[i].Traffic().Flows, p.Traffic().Flows); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(callsAtSites(ps[i]), callsAtSites(p)); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, ps[i].Traffic().Flows, p.Traffic().Flows)
+			testenv.Equal(t, callsAtSites(ps[i]), callsAtSites(p))
 		}
 	})
 }
