@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -46,7 +47,7 @@ func program(t *testing.T) (path string, address uint64) {
 
 // calling returns a process that called from an address of a program.
 func calling(r int, path string, address uint64) *profile.Profile {
-	p := rank("a", r, 2)
+	p := jobs.Rank("a", r, 2)
 	p.State, p.Threads = profile.Finalized, 1
 	p.Modules = []profile.Module{{Path: path, BuildID: "1234", Start: 0, End: 1 << 30}}
 	p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Callsite: address + 4, Calls: 1}}

@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -25,7 +26,7 @@ import (
 func TestWrittenStays(t *testing.T) {
 	spool, dst := runs.NewSpool(t).Dir, t.TempDir()
 	path := filepath.Join(spool, "n-1-1.rec")
-	p := rank("a", 0, 1)
+	p := jobs.Rank("a", 0, 1)
 	p.State = profile.Running
 	recordingtest.Record(t, path, p)
 	open, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -247,7 +247,3 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 		t.Errorf("left %q, %v, ranks %v", left, err, ranks())
 	}
 }
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
-}

@@ -50,14 +50,14 @@ func mixed(t *testing.T) rundir.Dir {
 	}
 	fold := strings.Repeat("f", 32)
 	for i := range 2 {
-		p := rank("folds", i, 10)
+		p := jobs.Rank("folds", i, 10)
 		p.State = profile.Finalized
 		p.Comms = []profile.Comm{{ID: strings.Repeat(strconv.Itoa(i+1), 32), Fold: fold, Folded: uint64(i), Parent: -1, Members: profile.Group{Stride: 1, N: 2}, Rank: i}}
 		p.Threads = 1
 		p.Rows = []profile.Row{{Call: "Barrier", Class: profile.AllToAll, Peer: profile.PeerNone, Calls: uint64(i + 1)}}
 		write(fmt.Sprintf("folds-%d-1.rec", i), p)
 	}
-	killed := rank("killed", 0, 20)
+	killed := jobs.Rank("killed", 0, 20)
 	killed.State, killed.Host, killed.Pid = profile.Running, "node", 77
 	write("node-77-1.rec", killed)
 	for _, p := range jobs.Readings("readings") {
@@ -340,7 +340,7 @@ func TestMergeContinued(t *testing.T) {
 // Tasks of an earlier state of the recordings are not used, even if the files
 // have the same names and sizes.
 func TestMergeOfEarlierState(t *testing.T) {
-	late := rank("late", 1, 99)
+	late := jobs.Rank("late", 1, 99)
 	late.State = profile.Finalized
 	for name, c := range map[string]struct {
 		change func(t *testing.T, recording string)
@@ -403,7 +403,7 @@ func TestMergedOfMappedContainer(t *testing.T) {
 	path := filepath.Join(d.Recordings(), "job-node7-01234567.node")
 	past := time.Now().Add(-time.Hour)
 	write := func(calls uint64) {
-		p := rank("job", 0, 1)
+		p := jobs.Rank("job", 0, 1)
 		p.Host, p.State, p.Threads = "node7", profile.Running, 1
 		p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Calls: calls}}
 		c := recordingtest.NewContainer("node7")
@@ -474,8 +474,4 @@ func TestMergeRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, merged, err)
 		}
 	}
-}
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
 }

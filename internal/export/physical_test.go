@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -42,7 +43,7 @@ func TestPhysical(t *testing.T) {
 	d, err := rundir.Share(t.TempDir())
 	testenv.NoError(t, err)
 	for r := range 8 {
-		p := rank("a", r, int64(1+r))
+		p := jobs.Rank("a", r, int64(1+r))
 		p.Size, p.Host, p.Pid = 8, "h", 100+r
 		p.State = profile.Finalized
 		if r == 6 {

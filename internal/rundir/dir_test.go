@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -121,7 +121,7 @@ func TestSpoolOfOthers(t *testing.T) {
 	} {
 		t.Chdir(t.TempDir()) // back at the end of the test
 		spool := newSpool(t)
-		err := errors.Join(recordingtest.WriteFile(filepath.Join(spool, "a-1-1.rec"), rank("a", 0, 1)),
+		err := errors.Join(recordingtest.WriteFile(filepath.Join(spool, "a-1-1.rec"), jobs.Rank("a", 0, 1)),
 			os.Symlink("program\nlibrary", filepath.Join(spool, "n-1-1"+wrongMPISuffix)))
 		named, changed := change(spool)
 		if err = errors.Join(err, changed, d.WriteInfo(&Info{Spool: named})); err != nil {
@@ -197,8 +197,4 @@ func rewritten(t *testing.T, d Dir, info *Info) string {
 	testenv.NoError(t, d.WriteInfo(info))
 	text := testenv.ReadFile(t, d.Info())
 	return string(text)
-}
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
 }

@@ -13,13 +13,10 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
-}
 
 func ranksOf(t *testing.T, j *Job) []int {
 	t.Helper()
@@ -45,7 +42,7 @@ func openedRecordings(files []string, depth Depth) *Run {
 func TestJobs(t *testing.T) {
 	// Two jobs with the same name from their launcher and one with another name
 	// between them, in no order. One process never learned its rank.
-	ps := profile.List{rank("a", 1, 31), rank("b", 0, 20), rank("a", 0, 11), rank("a", 0, 30), rank("a", 1, 10), rank("a", -1, 32)}
+	ps := profile.List{jobs.Rank("a", 1, 31), jobs.Rank("b", 0, 20), jobs.Rank("a", 0, 11), jobs.Rank("a", 0, 30), jobs.Rank("a", 1, 10), jobs.Rank("a", -1, 32)}
 	files := t.TempDir()
 	var paths []string
 	for i, p := range ps {
@@ -83,11 +80,11 @@ func TestJobs(t *testing.T) {
 }
 
 func TestJobWithoutName(t *testing.T) {
-	run, err := Split(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)}, Options{})
+	run, err := Split(profile.List{jobs.Rank("", 0, 1), jobs.Rank("", 1, 1), jobs.Rank("", 0, 5)}, Options{})
 	if err != nil || len(run.Jobs) != 2 || run.Jobs[0].Run != "job1" || run.Jobs[1].Run != "job2" {
 		t.Errorf("got %d jobs, %v", len(run.Jobs), err)
 	}
-	if run, err = Split(profile.List{rank("", 0, 1)}, Options{}); err != nil || run.Jobs[0].Stem != "prog" {
+	if run, err = Split(profile.List{jobs.Rank("", 0, 1)}, Options{}); err != nil || run.Jobs[0].Stem != "prog" {
 		t.Errorf("got %v, %v", run.Jobs, err)
 	}
 }
@@ -97,7 +94,7 @@ func TestJobWithoutName(t *testing.T) {
 func TestOpenRecordings(t *testing.T) {
 	dir := t.TempDir()
 	live, cut, stray := filepath.Join(dir, "live.rec"), filepath.Join(dir, "cut.rec"), filepath.Join(dir, "stray.rec")
-	p := rank("a", 0, 1)
+	p := jobs.Rank("a", 0, 1)
 	p.State = profile.Running
 	for _, path := range []string{live, cut} {
 		recordingtest.Record(t, path, p)
@@ -118,7 +115,7 @@ func TestOpenRecordings(t *testing.T) {
 // whichever is read first.
 func TestFoldedCommunicatorsAreOne(t *testing.T) {
 	fold := strings.Repeat("f", 32)
-	ps := profile.List{rank("a", 0, 1), rank("a", 1, 1)}
+	ps := profile.List{jobs.Rank("a", 0, 1), jobs.Rank("a", 1, 1)}
 	for i, p := range ps {
 		p.State = profile.Finalized
 		p.Comms = []profile.Comm{{ID: strings.Repeat(strconv.Itoa(i+1), 32), Fold: fold, Folded: uint64(i), Parent: -1,
@@ -150,7 +147,7 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 func TestRecordingComesHome(t *testing.T) {
 	d := runs.New(t)
 	spool := runs.NewSpool(t).Dir
-	p := rank("a", 0, 1)
+	p := jobs.Rank("a", 0, 1)
 	p.State = profile.Finalized
 	path := filepath.Join(spool, "a-1-1.rec")
 	testenv.NoError(t, errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&rundir.Info{Spool: spool})))
