@@ -154,9 +154,19 @@ func table(t *testing.T, data []byte, column string) []string {
 	return out
 }
 
+// checkColumns requires these values of columns, with a separator between them.
+func checkColumns(t *testing.T, data []byte, separator string, want map[string]string) {
+	t.Helper()
+	for column, want := range want {
+		if got := strings.Join(table(t, data, column), separator); got != want {
+			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
+		}
+	}
+}
+
 func TestColumns(t *testing.T) {
 	data := encode(t, jobs.Full("run")[1:2])
-	for column, want := range map[string]string{
+	checkColumns(t, data, " ", map[string]string{
 		"peer":      "(null) 2 (null) (null) 0 3 2 (null) (null) (null) (null) (null) 2 1 0",
 		"callsite":  strings.Repeat("exchange solve.c:118 ", 12) + "solve+0x1300 < main solve.c:12 exchange solve.c:118 0x1000",
 		"function":  strings.Repeat("exchange ", 12) + "(null) exchange (null)",
@@ -172,11 +182,7 @@ func TestColumns(t *testing.T) {
 		"max_ns":    "1600 1600 1600 1600 (null) 1600 1600 1600 1600 1600 1600 1600 1600 1600 1600",
 		"comm": "(null) MPI_COMM_WORLD MPI_COMM_WORLD MPI_COMM_WORLD MPI_COMM_WORLD back to front#c0ffee00 Intercomm_create#feedface " +
 			"MPI_COMM_WORLD MPI_COMM_WORLD Cart_create#01234567 MPI_COMM_WORLD Cart_create#01234567 MPI_COMM_WORLD MPI_COMM_WORLD back to front#c0ffee00",
-	} {
-		if got := strings.Join(table(t, data, column), " "); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 func TestTiming(t *testing.T) {
@@ -200,14 +206,10 @@ func TestTiming(t *testing.T) {
 	}
 	var out bytes.Buffer
 	testenv.NoError(t, WriteRanks(&out, profile.List(ps)))
-	for column, want := range map[string]string{
+	checkColumns(t, out.Bytes(), " ", map[string]string{
 		"timing": "exact sampled off exact", "receives": "on off off on",
 		"mpi_ns": "32000 32000 (null) 32000", "mpi_error_ns": "0 88 (null) 0", // 7 × √158
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), " "); got != want {
-			t.Errorf("ranks: %s %s, want %s", column, got, want)
-		}
-	}
+	})
 }
 
 // TestPeerOfAnotherWorld checks that a process of another world has no world
@@ -257,7 +259,7 @@ func describe(schema *arrow.Schema) []string {
 func TestComms(t *testing.T) {
 	var out bytes.Buffer
 	testenv.NoError(t, WriteComms(&out, profile.List(jobs.Full("run"))))
-	for column, want := range map[string]string{
+	checkColumns(t, out.Bytes(), "|", map[string]string{
 		"comm":        "MPI_COMM_WORLD|MPI_COMM_SELF|back to front#c0ffee00|Intercomm_create#feedface|Cart_create#01234567|MPI_COMM_SELF|MPI_COMM_SELF|MPI_COMM_SELF",
 		"name":        "MPI_COMM_WORLD|MPI_COMM_SELF|back to front|(null)|(null)|MPI_COMM_SELF|MPI_COMM_SELF|MPI_COMM_SELF",
 		"constructor": "(null)|(null)|Comm_split|Intercomm_create|Cart_create|(null)|(null)|(null)",
@@ -269,11 +271,7 @@ func TestComms(t *testing.T) {
 		"seen_by":     "4|1|4|4|4|1|1|1",
 		"freed":       "false|false|true|false|false|false|false|false",
 		"folded":      "0|0|12|0|0|0|0|0",
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 func TestRanks(t *testing.T) {
@@ -281,7 +279,7 @@ func TestRanks(t *testing.T) {
 	ps[3].State, ps[3].FinalizeStart = profile.Running, 0 // killed
 	var out bytes.Buffer
 	testenv.NoError(t, WriteRanks(&out, profile.List(ps)))
-	for column, want := range map[string]string{
+	checkColumns(t, out.Bytes(), "|", map[string]string{
 		"rank":          "0|1|2|3",
 		"host":          "nodea|nodea|nodeb|nodeb",
 		"command":       strings.TrimSuffix(strings.Repeat("./solve -n 'two words'|", 4), "|"),
@@ -299,18 +297,14 @@ func TestRanks(t *testing.T) {
 		"cancelled_receives": "0|0|0|0",
 		"start":              strings.TrimSuffix(strings.Repeat("2023-11-14 22:13:20Z|", 4), "|"),
 		"finalize_start":     "2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|(null)",
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 // Rank 0's peer is rank 1 of a communicator with the ranks reversed.
 func TestRanksEnded(t *testing.T) {
 	var out bytes.Buffer
 	testenv.NoError(t, WriteRanks(&out, profile.List(jobs.Killed("run"))))
-	for column, want := range map[string]string{
+	checkColumns(t, out.Bytes(), "|", map[string]string{
 		"state":         "running|running|running|running",
 		"ended":         "2023-11-14 22:13:25Z|2023-11-14 22:13:26Z|(null)|(null)",
 		"exit_status":   "(null)|3|(null)|(null)",
@@ -320,11 +314,7 @@ func TestRanksEnded(t *testing.T) {
 		"open_peer":     "2|(null)|(null)|(null)",
 		"open_callsite": "exchange solve.c:118|(null)|0x1000|0x1000",
 		"open_since":    "2023-11-14 22:13:24Z|(null)|(null)|2023-11-14 22:13:26Z",
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 func TestRanksPhysical(t *testing.T) {

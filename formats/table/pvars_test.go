@@ -6,7 +6,6 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -18,7 +17,7 @@ func TestPvarColumns(t *testing.T) {
 	var data bytes.Buffer
 	testenv.NoError(t, WritePvars(&data, profile.List(jobs.Readings("run")[2:3])))
 	// In a source of rank 2 only, it is the first process of the job.
-	for column, want := range map[string]string{
+	checkColumns(t, data.Bytes(), " ", map[string]string{
 		"rank":      "2 2 2 2 2 2 2 2",
 		"time_ns":   "1000000000 1998000000 2498000000 3998000000 3998000000 3998000000 3998000000 3998000000",
 		"slice":     "run run solve solve solve solve solve solve",
@@ -32,11 +31,7 @@ func TestPvarColumns(t *testing.T) {
 		"value_u64": "0 20 3 1152921504606846978 7 (null) (null) (null)",
 		"value_i64": "(null) (null) (null) (null) (null) -2 (null) (null)",
 		"text":      "(null) (null) (null) (null) (null) (null) (null) ob1",
-	} {
-		if got := strings.Join(table(t, data.Bytes(), column), " "); got != want {
-			t.Errorf("%s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 	p := jobs.Readings("run")[2]
 	world, reversed := p.Comms[jobs.World].Label(), p.Comms[jobs.Reversed].Label()
 	want := []string{world, world, reversed, "(null)", "(null)", "(null)", "(null)", "(null)"}
