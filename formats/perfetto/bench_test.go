@@ -3,6 +3,7 @@ package perfetto
 import (
 	"testing"
 
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -18,7 +19,7 @@ func (c *counted) Write(p []byte) (int, error) {
 // every third slice has an arrow and changes four counters.
 func BenchmarkWrite(b *testing.B) {
 	const ranks, steps = 16, 2000
-	ps := sources(ring(ranks, steps))
+	ps := jobs.Sources(ring(ranks, steps)...)
 	for _, test := range []struct {
 		name string
 		o    Options

@@ -39,7 +39,7 @@ type event struct {
 func export(t *testing.T, o Options, ps ...*jobs.Process) file {
 	t.Helper()
 	var out bytes.Buffer
-	testenv.NoError(t, Write(&out, sources(ps), o))
+	testenv.NoError(t, Write(&out, jobs.Sources(ps...), o))
 	zip, err := gzip.NewReader(&out)
 	testenv.NoError(t, err)
 	var f file
@@ -51,13 +51,6 @@ func export(t *testing.T, o Options, ps ...*jobs.Process) file {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return f
-}
-
-func sources(ps []*jobs.Process) (out []profile.EventSource) {
-	for _, p := range ps {
-		out = append(out, p)
-	}
-	return out
 }
 
 // of returns the events of a phase.
@@ -275,18 +268,18 @@ func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
 	a, b := ring(4, 10)[0], jobs.NewProcess("run", 1, 4)
 	b.Err = broken
-	if err := Write(io.Discard, sources([]*jobs.Process{a, b}), Options{}); !errors.Is(err, broken) {
+	if err := Write(io.Discard, jobs.Sources(a, b), Options{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
-	if err := Write(io.Discard, sources([]*jobs.Process{jobs.NewProcess("run", 0, 1)}), Options{}); !errors.Is(err, errNoEvents) {
+	if err := Write(io.Discard, jobs.Sources(jobs.NewProcess("run", 0, 1)), Options{}); !errors.Is(err, errNoEvents) {
 		t.Errorf("no events: error %v", err)
 	}
 	for _, o := range []Options{{From: time.Hour}, {From: 20 * time.Microsecond, To: 10 * time.Microsecond}} {
-		if err := Write(io.Discard, sources([]*jobs.Process{a}), o); err == nil || !strings.Contains(err.Error(), "no events between") {
+		if err := Write(io.Discard, jobs.Sources(a), o); err == nil || !strings.Contains(err.Error(), "no events between") {
 			t.Errorf("%+v: error %v", o, err)
 		}
 	}
-	if err := Write(new(testenv.FullWriter), sources([]*jobs.Process{a}), Options{}); !errors.Is(err, testenv.ErrFull) {
+	if err := Write(new(testenv.FullWriter), jobs.Sources(a), Options{}); !errors.Is(err, testenv.ErrFull) {
 		t.Errorf("error %v", err)
 	}
 }

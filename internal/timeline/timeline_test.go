@@ -11,25 +11,18 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const ms = int64(time.Millisecond)
-
-func sources(ps ...*process) []profile.EventSource {
-	out := make([]profile.EventSource, len(ps))
-	for i, p := range ps {
-		out[i] = p
-	}
-	return out
-}
 
 func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 	t.Helper()
 	if o.Width == 0 {
 		o.Width, o.Height = 800, 600
 	}
-	p, err := Draw(sources(ps...), o)
+	p, err := Draw(jobs.Sources(ps...), o)
 	testenv.NoError(t, err)
 	testenv.NoError(t, plot.Write(io.Discard, ".png", p))
 	return p
@@ -266,16 +259,16 @@ func TestErrors(t *testing.T) {
 		src        []profile.EventSource
 		o          Options
 	}{
-		{"no events", "no event in the traces of 1 rank", sources(empty), Options{}},
-		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", sources(empty, some), Options{Ranks: profile.RankSet{{First: 3, Last: 4}}}},
-		{"behind the end", "nothing after 2s: the last event ends 2.00 s after the first began", sources(some), Options{From: 2 * time.Second}},
-		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", sources(sparse),
+		{"no events", "no event in the traces of 1 rank", jobs.Sources(empty), Options{}},
+		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", jobs.Sources(empty, some), Options{Ranks: profile.RankSet{{First: 3, Last: 4}}}},
+		{"behind the end", "nothing after 2s: the last event ends 2.00 s after the first began", jobs.Sources(some), Options{From: 2 * time.Second}},
+		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", jobs.Sources(sparse),
 			Options{From: 100 * time.Millisecond, To: 200 * time.Millisecond}},
-		{"backwards", "from 1s is not before to 500ms", sources(some), Options{From: time.Second, To: time.Second / 2}},
-		{"before the start", "not negative", sources(some), Options{From: -time.Second}},
-		{"too narrow", "10 pixels wide", sources(some), Options{Width: 10, Height: 600}},
-		{"too high", "100000 pixels high", sources(some), Options{Width: 800, Height: 100_000}},
-		{"damaged", "rank 1: damaged at byte 7", sources(empty, damaged), Options{}},
+		{"backwards", "from 1s is not before to 500ms", jobs.Sources(some), Options{From: time.Second, To: time.Second / 2}},
+		{"before the start", "not negative", jobs.Sources(some), Options{From: -time.Second}},
+		{"too narrow", "10 pixels wide", jobs.Sources(some), Options{Width: 10, Height: 600}},
+		{"too high", "100000 pixels high", jobs.Sources(some), Options{Width: 800, Height: 100_000}},
+		{"damaged", "rank 1: damaged at byte 7", jobs.Sources(empty, damaged), Options{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.o.Width == 0 {

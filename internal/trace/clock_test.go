@@ -57,11 +57,7 @@ func (j *clockJob) message(from, to int, sent, takes int64) {
 }
 
 func (j *clockJob) sources() []profile.EventSource {
-	var all []profile.EventSource
-	for _, r := range j.ranks {
-		all = append(all, r)
-	}
-	return all
+	return jobs.Sources(j.ranks...)
 }
 
 func estimate(t *testing.T, sources []profile.EventSource) *profile.JobClocks {

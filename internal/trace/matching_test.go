@@ -81,7 +81,7 @@ var unmatched = []struct {
 func TestUnmatched(t *testing.T) {
 	for _, test := range unmatched {
 		t.Run(test.name, func(t *testing.T) {
-			got := analyzed(t, sources(test.do(job(3, 100))), Options{})
+			got := analyzed(t, jobs.Sources(test.do(job(3, 100))...), Options{})
 			m := got.Matching
 			for _, diff := range []string{cmp.Diff(test.sends, m.UnmatchedSends), cmp.Diff(test.receives, m.UnmatchedReceives),
 				cmp.Diff(test.collectives, m.Collectives.Incomplete)} {
@@ -160,7 +160,7 @@ func TestMatchingInAnyOrder(t *testing.T) {
 			k := profile.EventKind{Call: "Recv", Direction: profile.Recv, Thread: r.Int32N(3)}
 			j[1].add(k, float64(i), float64(i)+0.5, s.tag, s.seq)
 		}
-		got := analyzed(t, sources(j), Options{})
+		got := analyzed(t, jobs.Sources(j...), Options{})
 		if got.Matching.Matched != messages {
 			t.Fatalf("seed %d: %+v, want %d matched", seed, got.Matching, messages)
 		}
@@ -209,7 +209,7 @@ func TestFrames(t *testing.T) {
 		j[1].recv(0, from, from+1)
 	}
 	j[2].sendTagged("Send", 1, 9, 16, 17)
-	got := analyzed(t, sources(j), Options{Interval: 10 * time.Millisecond})
+	got := analyzed(t, jobs.Sources(j...), Options{Interval: 10 * time.Millisecond})
 	want := &Frames{Interval: 0.01, Start: at(0), Frames: []SentInterval{
 		{0, 0, []FramePair{{0, 1, 1, 1000}}},
 		{1, 0.01, []FramePair{{0, 1, 2, 2000}, {2, 1, 1, 1000}}},
@@ -228,7 +228,7 @@ func TestJobs(t *testing.T) {
 			j[i].Trace().Start -= 5 * ms
 		}
 	}
-	list := sources(j)
+	list := jobs.Sources(j...)
 	want := [][]profile.EventSource{{list[1], list[3]}, {list[0], list[2]}}
 	got := Jobs(list)
 	if len(got) != 2 || got[0][0] != want[0][0] || got[0][1] != want[0][1] || got[1][0] != want[1][0] || got[1][1] != want[1][1] {
@@ -243,7 +243,7 @@ func TestNoAnalysis(t *testing.T) {
 	broken.Err = errors.New("it ends within")
 	for want, list := range map[string][]profile.EventSource{
 		"no rank has a trace":                  nil,
-		"two traces are of rank 0":             sources(j),
+		"two traces are of rank 0":             jobs.Sources(j...),
 		"read trace of rank 3: it ends within": {broken},
 	} {
 		if _, err := Analyze(list, Options{}); err == nil || !strings.Contains(err.Error(), want) {

@@ -36,14 +36,6 @@ func job(ranks int, end float64) []*program {
 
 func at(t float64) int64 { return 1_700_000_000_000_000_000 + int64(t*ms) }
 
-func sources(job []*program) []profile.EventSource {
-	list := make([]profile.EventSource, len(job))
-	for i, p := range job {
-		list[i] = p
-	}
-	return list
-}
-
 // messageBytes is the size of all messages.
 const messageBytes = 1000
 
@@ -134,8 +126,8 @@ func analyzed(t *testing.T, list []profile.EventSource, o Options) *Result {
 // batches of several sizes. The result must always be the same.
 func analyze(t *testing.T, job []*program, o Options) *Result {
 	t.Helper()
-	want := analyzed(t, sources(job), o)
-	list := sources(job)
+	want := analyzed(t, jobs.Sources(job...), o)
+	list := jobs.Sources(job...)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

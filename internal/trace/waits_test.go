@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -51,12 +52,15 @@ func checkWaits(t *testing.T, got *Result, want ...WaitState) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// messagePrograms are what three ranks do, and the resulting waits.
-var messagePrograms = []struct {
+// waitCase is what ranks do, and the resulting waits.
+type waitCase struct {
 	name string
 	do   func(j []*program)
 	want []WaitState
-}{
+}
+
+// messagePrograms are of three ranks.
+var messagePrograms = []waitCase{
 	{"late sender", func(j []*program) {
 		j[0].send("Send", 1, 50, 51)
 		j[1].recv(0, 0, 52)
@@ -198,11 +202,7 @@ func came(j []*program, call string, root int, leave float64, times ...float64) 
 }
 
 func TestCollectiveWaits(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		do   func(j []*program)
-		want []WaitState
-	}{
+	for _, test := range []waitCase{
 		{"late to a barrier", func(j []*program) { came(j, "Barrier", -1, 60, 0, 50, 20) },
 			[]WaitState{wait(WaitAtBarrier, 0, 1, "Barrier", 1, 50, 50), wait(WaitAtBarrier, 2, 1, "Barrier", 1, 30, 30)}},
 		{"late to an Allreduce", func(j []*program) { came(j, "Allreduce", -1, 60, 50, 0, 20) },
@@ -276,7 +276,7 @@ func TestCommunicatorTotals(t *testing.T) {
 // first event from 0 to 30 ms, rank 2 in its first from 0 to 60.
 func TestEachWait(t *testing.T) {
 	var got []profile.Wait
-	if _, err := Analyze(sources(pipeline()), Options{Wait: func(w profile.Wait) { got = append(got, w) }}); err != nil {
+	if _, err := Analyze(jobs.Sources(pipeline()...), Options{Wait: func(w profile.Wait) { got = append(got, w) }}); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortFunc(got, func(a, b profile.Wait) int { return a.Rank - b.Rank })

@@ -25,6 +25,15 @@ func NewProcess(run string, rank, size int) *Process {
 // ProcessOf returns a trace with this metadata and without events.
 func ProcessOf(t profile.Trace) *Process { return &Process{trace: t} }
 
+// Sources returns the traces of processes as a job, by rank.
+func Sources[P profile.EventSource](ps ...P) []profile.EventSource {
+	sources := make([]profile.EventSource, len(ps))
+	for i, p := range ps {
+		sources[i] = p
+	}
+	return sources
+}
+
 // Trace implements profile.EventSource. Tests may change the result.
 func (p *Process) Trace() *profile.Trace { return &p.trace }
 
