@@ -64,11 +64,12 @@ func opening(t testing.TB, path string) *Container {
 	return c
 }
 
-// Every recording in a packed container is the same as in a file of its own.
-func TestContainerPacked(t *testing.T) {
-	path := packedContainer(t, 8)
+// checkMembers requires that a container has the recordings of n processes, each
+// as in a file of its own.
+func checkMembers(t *testing.T, path string, n int, packed bool) {
+	t.Helper()
 	c := opening(t, path)
-	if len(c.Problems()) > 0 || !c.Packed() || len(c.Heads()) != 8 {
+	if len(c.Problems()) > 0 || c.Packed() != packed || len(c.Heads()) != n {
 		t.Fatalf("%v, packed %v, %d heads", c.Problems(), c.Packed(), len(c.Heads()))
 	}
 	for rank, h := range c.Heads() {
@@ -90,6 +91,11 @@ func TestContainerPacked(t *testing.T) {
 		}
 		checkHead(t, at, want)
 	}
+}
+
+func TestContainerPacked(t *testing.T) {
+	path := packedContainer(t, 8)
+	checkMembers(t, path, 8, true)
 	if _, err := ReadFile(filepath.Join(path, "none.rec")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a recording that is not there: %v", err)
 	}
@@ -119,27 +125,10 @@ func writeContainer(t testing.TB, raw []byte) string {
 	return path
 }
 
-// Every recording in a container that processes map is the same as in a file of
-// its own, however its extents lie.
+// The extents of each process are between those of others.
 func TestContainerLive(t *testing.T) {
 	path, _ := liveContainer(t, 8)
-	c := opening(t, path)
-	if len(c.Problems()) > 0 || c.Packed() || len(c.Heads()) != 8 {
-		t.Fatalf("%v, packed %v, %d heads", c.Problems(), c.Packed(), len(c.Heads()))
-	}
-	for rank, h := range c.Heads() {
-		p := processOf(rank)
-		at := filepath.Join(path, named(p))
-		want := asRead(t, p, at)
-		if diff := cmp.Diff(headOf(named(p), want), h); diff != "" {
-			t.Errorf("head of rank %d: %s", rank, diff)
-		}
-		got := readPath(t, at)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("rank %d: %s", rank, diff)
-		}
-		checkHead(t, at, want)
-	}
+	checkMembers(t, path, 8, false)
 }
 
 // readWhole reads the recording with the index i of Heads.
