@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // maxWords is how long the pages may be that everybody reads.
@@ -16,10 +18,7 @@ var maxWords = map[string]int{"README.md": 1300, "ARCHITECTURE.md": 900}
 
 func TestPageSizes(t *testing.T) {
 	for path, most := range maxWords {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, path)
 		if n := len(bytes.Fields(text)); n > most {
 			t.Errorf("%s: %d words, more than %d", path, n, most)
 		}
@@ -42,10 +41,7 @@ func TestPages(t *testing.T) {
 			code.Write(s.text)
 		}
 	}
-	commands, err := os.ReadFile("docs/commands.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	commands := testenv.ReadFile(t, "docs/commands.md")
 	hidden := []string{"rank", "manual", "completion"}
 	for _, s := range sources(t, ".md") {
 		if s.path == "CHANGELOG.md" {

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A linkedPackage is a type-checked package of ours that the commands link.
@@ -35,9 +37,7 @@ type linkedPackage struct {
 func linkedPackages(t *testing.T) []*linkedPackage {
 	t.Helper()
 	all, err := checkPackages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return all
 }
 
@@ -354,10 +354,7 @@ func TestTypeNames(t *testing.T) {
 			}
 		}
 	}
-	glossary, err := os.ReadFile("docs/glossary.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	glossary := testenv.ReadFile(t, "docs/glossary.md")
 	_, section, _ := strings.Cut(string(glossary), "\n## Names of several types\n")
 	listed := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` ").FindAllStringSubmatch(section, -1) {

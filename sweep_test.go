@@ -2,11 +2,12 @@ package mpitrace_test
 
 import (
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // moreAtSweep matches a test that does more at level sweep, from its name to
@@ -16,10 +17,7 @@ var moreAtSweep = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\) \{\n
 // TestSweep requires that scripts/sweep.sh has a part for each test that does
 // more at level sweep, and that docs/reliability.md has a row for each part.
 func TestSweep(t *testing.T) {
-	script, err := os.ReadFile("scripts/sweep.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := testenv.ReadFile(t, "scripts/sweep.sh")
 	_, list, _ := strings.Cut(string(script), "\nparts='\n")
 	list, _, _ = strings.Cut(list, "\n'\n")
 	var parts []string
@@ -40,10 +38,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("parts of %q; at level sweep %q do more", slices.Sorted(maps.Keys(tests)), slices.Sorted(maps.Keys(code)))
 	}
 
-	page, err := os.ReadFile("docs/reliability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testenv.ReadFile(t, "docs/reliability.md")
 	_, table, _ := strings.Cut(string(page), "\n## The sweep\n")
 	_, table, _ = strings.Cut(table, "| --- | --- |")
 	var rows []string

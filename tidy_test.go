@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/interpose/calls"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const (
@@ -60,9 +61,7 @@ func sources(t *testing.T, extensions ...string) []source {
 		found = append(found, source{path, text})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if len(found) == 0 {
 		t.Fatalf("no files with %v", extensions)
 	}
@@ -326,9 +325,7 @@ func TestNoListsOfCalls(t *testing.T) {
 		}
 		files := token.NewFileSet()
 		file, err := parser.ParseFile(files, s.path, s.text, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
 				if text, err := strconv.Unquote(l.Value); err == nil && known[text] {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The fixture has ranks 0 and 1 on node0, 2 and 3 on node1. Its matrix of all:
@@ -18,13 +19,9 @@ func TestLocality(t *testing.T) {
 	s := New(fixture()).Summary()
 	want := Locality{Class: "all", Within: matrix.Volume{Bytes: 146 + 17 + 52 + 16, Messages: 6 + 3 + 5 + 2},
 		Between: matrix.Volume{Bytes: 183 + 116 + 52 + 77 + 16 + 16 + 55 + 16, Messages: 5 + 3 + 6 + 5 + 2 + 2 + 5 + 2}}
-	if diff := cmp.Diff(want, s.Localities[0]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, s.Localities[0])
 	p2p := Locality{Class: "external", Within: matrix.Volume{Bytes: 30 + 36, Messages: 6}, Between: matrix.Volume{Bytes: 7 + 33 + 7 + 39, Messages: 1 + 3 + 1 + 3}}
-	if diff := cmp.Diff(p2p, s.Localities[1]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, p2p, s.Localities[1])
 }
 
 // Messages to a rank that was not recorded are neither within nor between
@@ -32,9 +29,7 @@ func TestLocality(t *testing.T) {
 func TestLocalityOfMissingRanks(t *testing.T) {
 	s := New(fixture()[:3]).Summary()
 	want := Locality{Class: "external", Within: matrix.Volume{Bytes: 30, Messages: 3}, Between: matrix.Volume{Bytes: 7 + 33, Messages: 4}, Unknown: matrix.Volume{Bytes: 7 + 36, Messages: 4}}
-	if diff := cmp.Diff(want, s.Localities[1]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, s.Localities[1])
 }
 
 func TestBalance(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
@@ -118,18 +119,14 @@ func TestSummaryClassesAndTraffic(t *testing.T) {
 		{"one-sided", Totals{2, 2, 110, 0, 0, 0}},
 		{"other", Totals{12, 0, 0, 32 * ms, 0, 32 * ms}},
 	}
-	if diff := cmp.Diff(wantClasses, s.Classes); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, wantClasses, s.Classes)
 	wantTraffic := []MatrixTotals{
 		{"all", matrix.Volume{Bytes: 762, Messages: 46}, 12},
 		{"external", matrix.Volume{Bytes: 152, Messages: 14}, 6},
 		{"osc", matrix.Volume{Bytes: 110, Messages: 2}, 2},
 		{"coll", matrix.Volume{Bytes: 500, Messages: 30}, 12},
 	}
-	if diff := cmp.Diff(wantTraffic, s.Traffic); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, wantTraffic, s.Traffic)
 	if want := (MatrixTotals{"direct", matrix.Volume{Bytes: 262, Messages: 16}, 6}); s.Direct != want {
 		t.Errorf("got %+v, want %+v", s.Direct, want)
 	}
@@ -147,9 +144,7 @@ func TestCollectivesAreApart(t *testing.T) {
 		{matrix.Cell{Pair: matrix.Pair{From: 1, To: 2}, Volume: matrix.Volume{Bytes: 3 * 11, Messages: 3}}, matrix.Volume{Bytes: 16 + 3, Messages: 3}},
 		{matrix.Cell{Pair: matrix.Pair{From: 0, To: 1}, Volume: matrix.Volume{Bytes: 3 * 10, Messages: 3}}, matrix.Volume{Bytes: 16 + 100, Messages: 3}},
 	}
-	if diff := cmp.Diff(want, s.Pairs); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, s.Pairs)
 	for _, h := range []struct {
 		name string
 		got  *BinnedMatrix
@@ -204,9 +199,7 @@ func TestSummaryIgnoresOrder(t *testing.T) { checkAnyOrder(t, 50, fixture) }
 func checkAnyOrder(t *testing.T, tries int, profiles func() []*profile.Profile) {
 	t.Helper()
 	want, err := json.Marshal(New(profiles()).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range tries {
 		ps := profiles()
@@ -268,18 +261,14 @@ func TestProblems(t *testing.T) {
 		}, []string{"no recording of rank 4, of 5 in all", "rank 3 counts 5 ranks, others 4: these may be of several runs"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, New(c.change(fixture())).Summary().Problems); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, c.want, New(c.change(fixture())).Summary().Problems)
 		})
 	}
 }
 
 func TestRankSummary(t *testing.T) {
 	s, err := New(fixture()).RankSummary(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if s.Rank != 1 || s.RanksExpected != 4 || !near(s.MPITimeS, 0.5) || len(s.Ranks) != 1 || len(s.Problems) != 0 {
 		t.Errorf("got %+v", s)
 	}
@@ -288,18 +277,14 @@ func TestRankSummary(t *testing.T) {
 		{2, matrix.Volume{Bytes: 33, Messages: 3}, matrix.Volume{}, matrix.Volume{Bytes: 19, Messages: 3}, matrix.Volume{Bytes: 16, Messages: 2}},
 		{0, matrix.Volume{}, matrix.Volume{Bytes: 30, Messages: 3}, matrix.Volume{Bytes: 17, Messages: 3}, matrix.Volume{Bytes: 116, Messages: 3}},
 	}
-	if diff := cmp.Diff(wantPeers, s.Peers); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, wantPeers, s.Peers)
 	wantComms := []CommTotals{
 		{ID: "00000000000000000000000000000001", Label: "MPI_COMM_WORLD", Rank: 1, Size: 4,
 			Totals: Totals{3 + 3 + 2 + 1 + 1, 3 + 3 + 6 + 3, 33 + 30 + 48 + 8, 500 * ms, 0, 500 * ms}, Sent: matrix.Volume{Bytes: 33 + 48 + 8, Messages: 12}},
 		{ID: "0000000000000000000000000000abc1", Label: "Comm_split#00000000", Rank: 1, Size: 2,
 			Totals: Totals{1, 1, 7, 0, 0, 0}, Sent: matrix.Volume{Bytes: 7, Messages: 1}},
 	}
-	if diff := cmp.Diff(wantComms, s.Comms); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, wantComms, s.Comms)
 	_, err = New(fixture()[:2]).RankSummary(3)
 	if err == nil || !strings.Contains(err.Error(), "recorded: ranks 0-1 of 4") {
 		t.Errorf("rank without a recording: got %v", err)

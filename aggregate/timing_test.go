@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The error of a sum is the root of the sum of the squares, in any order.
@@ -33,9 +32,7 @@ func TestErrorsAddUp(t *testing.T) {
 	for _, half := range [][]*profile.Profile{sampledFixture()[2:], sampledFixture()[:2]} {
 		halves.Merge(New(half))
 	}
-	if diff := cmp.Diff(s.Calls, halves.Summary().Calls); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, s.Calls, halves.Summary().Calls)
 	var back Summary
 	raw, err := json.Marshal(s)
 	if err == nil {
@@ -68,19 +65,13 @@ func times(v any, out map[string][]any) {
 func TestUntimedJSON(t *testing.T) {
 	j := New(untimedFixture())
 	rank, err := j.RankSummary(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	diff := Compare(comparedOf(t, fixture()), comparedOf(t, untimedFixture()), DiffOptions{Pairs: -1})
 	for name, v := range map[string]any{"summary": j.Summary(), "rank": rank, "diff": diff} {
 		raw, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		var parsed any
-		if err := json.Unmarshal(raw, &parsed); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal(raw, &parsed))
 		found := map[string][]any{}
 		times(parsed, found)
 		for key, values := range found {
@@ -112,13 +103,9 @@ func keysOf(t *testing.T, raw []byte) []string {
 	var out []string
 	for in.More() {
 		key, err := in.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, in.Decode(&value))
 		out = append(out, key.(string))
 	}
 	return out
@@ -141,9 +128,7 @@ func TestWithoutTimes(t *testing.T) {
 func TestMixedSettings(t *testing.T) {
 	ps := append(fixture()[:3], untimedFixture()[3])
 	j, err := Of(profile.List(ps), Options{MustAgree: []RecordedSetting{{Name: "timing"}, {Name: "receives"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s := j.Summary()
 	if s.Timing != "mixed" || s.Receives != "mixed" {
 		t.Errorf("timing %s, receives %s", s.Timing, s.Receives)

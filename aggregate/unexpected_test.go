@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func number[T any](v T) *T { return &v }
@@ -20,9 +20,7 @@ func TestLateReceives(t *testing.T) {
 		{Call: "Irecv", Communicator: "Comm_split#00000000", Late: 4, Receives: number(uint64(16)), Share: number(0.25), Queue: 12.5,
 			Ranks: 1, Pairs: 1, Most: []LatePair{{profile.PeerAnySource, 2, 4, 12.5}}},
 	}
-	if diff := cmp.Diff(want, s.LateReceives, cmpopts.IgnoreFields(LateReceives{}, "Site")); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, s.LateReceives, cmpopts.IgnoreFields(LateReceives{}, "Site"))
 	if s.LateOver != "10" {
 		t.Errorf("late over %q", s.LateOver)
 	}
@@ -94,9 +92,7 @@ func TestCompareWatched(t *testing.T) {
 	if len(d.Late) != 1 || d.Late[0].Late != (Measure{6, 7}) || d.Late[0].Line != 40 || d.Late[0].Call != "Recv" {
 		t.Errorf("late: %+v", d.Late)
 	}
-	if diff := cmp.Diff([]CounterChange{{"sent", "counter", 1214, 1244}}, d.Counters); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []CounterChange{{"sent", "counter", 1214, 1244}}, d.Counters)
 }
 
 // Late receives are compared only if both jobs have the same

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestVariables(t *testing.T) {
@@ -35,12 +36,8 @@ func TestVariables(t *testing.T) {
 		{Name: "own", Value: "b", From: FromCvar, Scope: profile.ScopeLocal, Ranks: profile.RankSet{{First: 2, Last: 3}}},
 		{Name: "OMPI_MCA_pml", Value: "ob1", From: FromEnvironment, Ranks: profile.RankSet{{First: 0, Last: 0}}},
 	}
-	if diff := cmp.Diff(want, s.Variables); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"the MPI's variable no_such was not set to 1 on ranks 2-3: there is none"}, s.Problems); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, s.Variables)
+	testenv.Equal(t, []string{"the MPI's variable no_such was not set to 1 on ranks 2-3: there is none"}, s.Problems)
 	var back Summary
 	raw, err := json.Marshal(s)
 	if err == nil {
@@ -62,12 +59,8 @@ func TestVariablesMerge(t *testing.T) {
 	want := New(job()).Summary().Variables
 	a, b := New(job()[2:]), New(job()[:2])
 	a.Merge(b)
-	if diff := cmp.Diff(want, a.Summary().Variables); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(profile.RankSet{{First: 0, Last: 0}, {First: 2, Last: 2}}, want[0].Ranks); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, a.Summary().Variables)
+	testenv.Equal(t, profile.RankSet{{First: 0, Last: 0}, {First: 2, Last: 2}}, want[0].Ranks)
 }
 
 func TestVariablesAgree(t *testing.T) {

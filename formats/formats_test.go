@@ -2,7 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func rank(r int) *profile.Profile {
@@ -33,21 +33,15 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := f.Write(&b, profile.List(ps)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, f.Write(&b, profile.List(ps)))
 			path := filepath.Join(t.TempDir(), "file.rec")
-			if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, path, b.Bytes())
 			got, err := Detect(path)
 			if err != nil || got.Name != f.Name {
 				t.Fatalf("detected %v, %v", got, err)
 			}
 			content, err := got.Read(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			var flows []profile.Flow
 			if content.Traffic != nil {
 				flows = content.Traffic.Flows
@@ -57,13 +51,9 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 					flows = append(flows, p.Traffic().Flows...)
 					return nil
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 			}
-			if diff := cmp.Diff(want, flows); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, want, flows)
 		})
 	}
 }
@@ -78,21 +68,15 @@ func TestDetect(t *testing.T) {
 		"e.rec":   {"ARROW1 and more", "arrow"},
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, c.text)
 		if f, err := Detect(path); err != nil || f.Name != c.want {
 			t.Errorf("%s: got %v, %v", name, f, err)
 		}
 	}
 	table := filepath.Join(dir, "f.csv")
-	if err := os.WriteFile(table, []byte("run,rank\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, table, "run,rank\n")
 	parquet := filepath.Join(dir, "g.arrow")
-	if err := os.WriteFile(parquet, []byte("PAR1 and more"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, parquet, "PAR1 and more")
 	for path, want := range map[string]string{filepath.Join(dir, "none"): "no such file", dir: "directory",
 		table:   "csv files are written for other tools and not read: give recordings (.rec, .node), prof or arrow files",
 		parquet: "parquet files are written for other tools and not read: give recordings (.rec, .node), prof or arrow files",
@@ -113,12 +97,8 @@ func TestParts(t *testing.T) {
 	}
 	for _, name := range []string{"rank_block=0/part-1.arrow", "rank_block=10/part-0.arrow", "rank_block=9/part-0.arrow", "rank_block=-1/part-1.arrow"} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("ARROW1"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, filepath.Dir(path))
+		testenv.WriteFile(t, path, "ARROW1")
 	}
 	parts, err := partsOf(dir)
 	if err != nil || !IsDataset(dir) {
@@ -134,9 +114,7 @@ func TestParts(t *testing.T) {
 	}
 	merged := t.TempDir()
 	for _, name := range []string{"part-10.arrow", "part-9.arrow"} {
-		if err := os.WriteFile(filepath.Join(merged, name), []byte("ARROW1"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(merged, name), "ARROW1")
 	}
 	ofMerge, err := partsOf(merged)
 	if err != nil || !IsDataset(merged) || len(ofMerge) != 2 || filepath.Base(ofMerge[0].path) != "part-9.arrow" {
@@ -145,9 +123,7 @@ func TestParts(t *testing.T) {
 	if _, err := OpenDataset(dir); err == nil || !strings.Contains(err.Error(), "rank_block=9/part-0.arrow: truncated after 6 bytes") {
 		t.Errorf("error %v, want one with the file and place", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rank_block=9", "notes.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "rank_block=9", "notes.txt"), "")
 	if _, err := partsOf(dir); err == nil || !strings.Contains(err.Error(), "notes.txt is not a part") {
 		t.Errorf("error %v", err)
 	}

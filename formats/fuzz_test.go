@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,19 +20,14 @@ func FuzzReader(f *testing.F) {
 		f.Add([]byte(head), uint8(0))
 	}
 	for _, name := range []string{"0", "3"} {
-		text, err := os.ReadFile(filepath.Join("prof", "testdata", "openmpi-4.1.4."+name+".prof"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := testenv.ReadFile(f, filepath.Join("prof", "testdata", "openmpi-4.1.4."+name+".prof"))
 		f.Add(text, uint8(0))
 		f.Add(text[:len(text)/2], uint8(2))
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte, named uint8) {
 		path := filepath.Join(dir, "file"+Table[int(named)%len(Table)].Extension)
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, data)
 		format, err := Detect(path)
 		if err != nil {
 			if !strings.Contains(err.Error(), path) {

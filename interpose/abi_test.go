@@ -11,15 +11,21 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
+// sourceOf returns a file of the library's source.
+func sourceOf(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := sources.ReadFile(name)
+	testenv.NoError(t, err)
+	return text
+}
+
 // TestABI compiles, with the mpi.h of each MPI, a table of what our header of
 // its family says: the constants, and the size and the fields of each type.
 func TestABI(t *testing.T) {
 	withEveryCompiler(t, func(t *testing.T, cc string) {
 		work := t.TempDir()
 		header, err := BuildOptions{CC: cc}.readHeader(t.Context(), work)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if header.family == "" {
 			t.Fatalf("the mpi.h of %s is of no family", cc)
 		}
@@ -34,19 +40,13 @@ func TestStandardABI(t *testing.T) {
 	for _, name := range []string{"mpich5", "impi"} {
 		t.Run(name, func(t *testing.T) {
 			prefix, err := filepath.Abs(filepath.Join("..", "build", name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			testenv.Need(t, "gcc", filepath.Join(prefix, "bin", "mpicc"))
 			cc := filepath.Join(t.TempDir(), "mpicc_abi")
 			script := fmt.Sprintf("#!/bin/sh\nexec gcc -DMPI_ABI '-I%s' \"$@\"\n", filepath.Join(prefix, "include"))
-			if err := os.WriteFile(cc, []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.WriteFile(cc, []byte(script), 0o700))
 			header, err := BuildOptions{CC: cc}.readHeader(t.Context(), t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if header.family != "ABI" {
 				t.Fatalf("the family is %q, want ABI", header.family)
 			}
@@ -65,14 +65,8 @@ var (
 // does not compile.
 func checkABI(t *testing.T, family, cc string) {
 	t.Helper()
-	header, err := sources.ReadFile("src/base/abi_" + family + ".h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, err := sources.ReadFile("mpit/abi_" + family + ".h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := sourceOf(t, "src/base/abi_"+family+".h")
+	more := sourceOf(t, "mpit/abi_"+family+".h")
 	header = append(header, more...)
 	work := t.TempDir()
 	o := BuildOptions{CC: cc}
@@ -95,9 +89,7 @@ func checkABI(t *testing.T, family, cc string) {
 	ours := filepath.Join(work, "ours.h")
 	renamed := regexp.MustCompile(`\bMPI_([A-Z][A-Za-z_]*[a-z]\w*)\b`).ReplaceAll(header, []byte("ours_$1"))
 	renamed = regexp.MustCompile(`(?m)^#(define|include).*\n`).ReplaceAll(renamed, nil)
-	if err := os.WriteFile(ours, renamed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, ours, renamed)
 	table.WriteString("#include \"ours.h\"\n")
 	types := 0
 	for _, m := range typeDefinition.FindAllSubmatch(header, -1) {
@@ -116,9 +108,7 @@ func checkABI(t *testing.T, family, cc string) {
 	}
 	compiles := func(text string) error {
 		source := filepath.Join(work, "table.c")
-		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, source, text)
 		_, err := o.run(t.Context(), "-w", "-I"+work, "-fsyntax-only", source)
 		return err
 	}

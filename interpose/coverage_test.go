@@ -3,7 +3,6 @@ package interpose
 import (
 	"context"
 	"debug/elf"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -28,9 +27,7 @@ func everyCompiler(t *testing.T) []string {
 	}
 	for _, name := range []string{"openmpi5", "mpich5", "impi"} {
 		cc, err := filepath.Abs(filepath.Join("..", "build", name, "bin", "mpicc"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		all = append(all, cc)
 	}
 	return all
@@ -51,9 +48,7 @@ func withEveryCompiler(t *testing.T, f func(t *testing.T, cc string)) {
 func TestCoverage(t *testing.T) {
 	withEveryCompiler(t, func(t *testing.T, cc string) {
 		standard, all, err := BuildOptions{CC: cc}.Coverage(context.Background(), build(t, cc))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		recorded := 0
 		for _, c := range all {
 			_, missing := missingCalls[tableName(c.Symbol)]
@@ -82,14 +77,10 @@ func TestExportedFunctionsHaveAStand(t *testing.T) {
 		found := 0
 		for _, library := range librariesOf(t, cc) {
 			f, err := elf.Open(library)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			symbols, err := f.DynamicSymbols()
 			f.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			for _, s := range symbols {
 				if s.Section == elf.SHN_UNDEF || elf.ST_TYPE(s.Info) != elf.STT_FUNC || !regexp.MustCompile(`^MPIX?_`).MatchString(s.Name) {
 					continue
@@ -113,16 +104,12 @@ func librariesOf(t *testing.T, cc string) []string {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "p.c"), filepath.Join(dir, "p")
 	text := "#include <mpi.h>\nint main(void) { return MPI_Finalize(); }\n"
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	if out, err := exec.Command(cc, "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var found []string
 	for _, line := range strings.Split(string(out), "\n") {
 		if f := strings.Fields(line); len(f) > 2 && strings.HasPrefix(f[0], "libmpi") {
@@ -150,13 +137,9 @@ func TestHandlesAreThoseOfTheHeaders(t *testing.T) {
 	}
 	withEveryCompiler(t, func(t *testing.T, cc string) {
 		o, source := BuildOptions{CC: cc}, filepath.Join(t.TempDir(), "probe.c")
-		if err := os.WriteFile(source, []byte(probe), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, source, probe)
 		text, err := o.run(context.Background(), "-E", "-P", source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		checked := 0
 		for _, m := range prototype.FindAllStringSubmatch(attribute.ReplaceAllString(string(text), ""), -1) {
 			checked++

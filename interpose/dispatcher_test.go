@@ -24,9 +24,7 @@ func TestDispatchedLibrary(t *testing.T) {
 			library := build(t, cc)
 			mpi := librariesOf(t, cc)[0]
 			file, err := Dispatcher(t.Context(), BuildOptions{CC: "gcc", CFlags: []string{"-Werror"}}, []DispatchedMPI{{mpi, library}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			want := map[string]uint64{"mt_calling": 16, "mt_fortran_noted": 16, "mt_self": 8, "mt_quick_self": 8,
 				"mt_lock_depth": 4, "mt_lock_state_before": 4}
 			for _, path := range []string{library, file} {
@@ -68,9 +66,7 @@ func threadData(t *testing.T, path string, defined bool) map[string]uint64 {
 func realPath(t *testing.T, path string) string {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return real
 }
 
@@ -84,9 +80,7 @@ func TestEntries(t *testing.T) {
 	}
 	build(t, compilers[0]) // sets the cache
 	file, err := Dispatcher(t.Context(), BuildOptions{CC: "gcc", CFlags: []string{"-Werror"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	f, symbols := openLibrary(t, file)
 	entries := 0
 	for _, s := range symbols {
@@ -108,10 +102,7 @@ func TestEntries(t *testing.T) {
 // TestDispatcherSonames checks that the dispatcher knows the sonames of all
 // families.
 func TestDispatcherSonames(t *testing.T) {
-	text, err := sources.ReadFile("src/dispatch/dispatch.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := sourceOf(t, "src/dispatch/dispatch.c")
 	for _, f := range Families {
 		for _, soname := range f.Sonames {
 			if !strings.Contains(string(text), `"`+soname+`"`) {

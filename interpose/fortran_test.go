@@ -30,24 +30,18 @@ func bindingFiles(t *testing.T, cc string) []string {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "p.f90"), filepath.Join(dir, "p")
 	text := "program p\nuse mpi\ninteger :: i\ncall MPI_Init(i)\nend program\n"
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	if out, err := exec.Command(fc, "-J"+dir, "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	linked := regexp.MustCompile(`=> (\S+/lib(?:mpi_mpifh|mpichfort|mpifort)\.so\S*)`).FindSubmatch(out)
 	if linked == nil {
 		t.Fatalf("no Fortran bindings among\n%s", out)
 	}
 	entries, err := os.ReadDir(filepath.Dir(string(linked[1])))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var files []string
 	for _, e := range entries {
 		ours := strings.Contains(e.Name(), "fort") == strings.Contains(string(linked[1]), "fort")
@@ -62,14 +56,10 @@ func bindingFiles(t *testing.T, cc string) []string {
 func openLibrary(t *testing.T, file string) (*elf.File, []elf.Symbol) {
 	t.Helper()
 	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { f.Close() })
 	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f, symbols
 }
 
@@ -188,9 +178,7 @@ end program
 				testenv.Need(t, fc)
 				dir := t.TempDir()
 				source, program := filepath.Join(dir, "p.f90"), filepath.Join(dir, "p")
-				if err := os.WriteFile(source, fmt.Appendf(nil, text, module), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.WriteFile(t, source, fmt.Appendf(nil, text, module))
 				stub := filepath.Join(dir, "libstub.so")
 				for _, command := range [][]string{
 					{"gcc", "-shared", "-o", stub, "-x", "c", "../tests/programs/unheard_of.c"},

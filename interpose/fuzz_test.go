@@ -16,9 +16,7 @@ import (
 func TestFuzzCompiles(t *testing.T) {
 	testenv.Need(t, "mpicc.openmpi")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "have.h"), "")
 	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-shared", "-fPIC", "-Wl,-z,defs", "-Wall", "-Wextra", "-Werror",
 		"-Wno-deprecated-declarations", "-I"+dir, "-Isrc", "fuzz/environment.c", "-o", filepath.Join(dir, "fuzz.so"), "-ldl", "-lpthread")
 	if out, err := compile.CombinedOutput(); err != nil {
@@ -38,18 +36,12 @@ func TestFuzzEnvironment(t *testing.T) {
 	}
 	testenv.Need(t, "clang", "mpicc.openmpi")
 	length, err := time.ParseDuration(wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	dir := t.TempDir()
 	fuzz, corpus := filepath.Join(dir, "fuzz"), filepath.Join(dir, "corpus")
-	if err := os.Mkdir(corpus, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(corpus, 0o700))
 	// Declare no MPI functions, since there are none to call.
-	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "have.h"), "")
 	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
 		"-Wno-deprecated-declarations", "-fno-strict-aliasing", "-fsanitize=fuzzer,address,undefined",
 		"-fno-sanitize-recover=undefined", "-I"+dir, "-Isrc", "fuzz/environment.c", "-o", fuzz, "-Wl,--as-needed")

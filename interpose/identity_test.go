@@ -21,9 +21,7 @@ func TestIdentity(t *testing.T) {
 	}
 	of := func(p Product, o BuildOptions) string {
 		id, err := p.identity(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return id
 	}
 	base := BuildOptions{CC: "/usr/bin/mpicc", MPI: lib + "libmpich.so.12"}
@@ -57,18 +55,12 @@ func TestRemoveAbandoned(t *testing.T) {
 	old := time.Now().Add(-2 * abandonedAfter)
 	for name, is := range map[string]time.Time{"build-1": old, "build-2": time.Now(), "doctor-3": old, "mpitrace-probe-4": old, "other": old} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Join(path, "below"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, is, is); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.MkdirAll(filepath.Join(path, "below"), 0o700))
+		testenv.NoError(t, os.Chtimes(path, is, is))
 	}
 	removeAbandoned(dir)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var left []string
 	for _, e := range entries {
 		left = append(left, e.Name())

@@ -23,18 +23,14 @@ func build(t *testing.T, cc string, flags ...string) string {
 	t.Setenv("MPITRACE_CACHE", "") // restored at the end
 	testenv.SharedCache(filepath.Join(t.TempDir(), "cache"), func() bool { _, err := CacheDir(); return err == nil })
 	lib, err := Build(context.Background(), BuildOptions{CC: cc, MPI: librariesOf(t, cc)[0], CFlags: flags, Compile: true, Log: testLog{t}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return lib
 }
 
 func buildLister(t *testing.T, cc string, flags ...string) string {
 	t.Helper()
 	lister, err := BuildLister(context.Background(), BuildOptions{CC: cc, CFlags: flags, Log: testLog{t}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return lister
 }
 
@@ -67,23 +63,17 @@ func TestLibraryNeedsNoMPI(t *testing.T) {
 	for _, cc := range compilers {
 		t.Run(cc, func(t *testing.T) {
 			f, err := elf.Open(build(t, cc))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			defer f.Close()
 			needed, err := f.ImportedLibraries()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			for _, lib := range needed {
 				if strings.Contains(lib, "mpi") {
 					t.Errorf("the library is linked to %s", lib)
 				}
 			}
 			symbols, err := f.DynamicSymbols()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			for _, s := range symbols {
 				if s.Section == elf.SHN_UNDEF && isMPI(s.Name) {
 					t.Errorf("undefined symbol %s", s.Name)
@@ -111,17 +101,11 @@ func TestBuildIsCached(t *testing.T) {
 	t.Setenv("MPITRACE_CACHE", t.TempDir()+"/cache")
 	o := BuildOptions{CC: compilers[0], CFlags: []string{"-O0"}}
 	first, err := Build(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	before, err := os.Stat(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	second, err := Build(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	after, err := os.Stat(second)
 	if err != nil || first != second || !before.ModTime().Equal(after.ModTime()) {
 		t.Errorf("built again: %s, then %s (%v)", first, second, err)
@@ -134,9 +118,7 @@ func TestBuildIsCached(t *testing.T) {
 
 func TestBuildRefusesUnsafeCache(t *testing.T) {
 	open := t.TempDir()
-	if err := os.Chmod(open, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Chmod(open, 0o777))
 	for _, test := range []struct{ dir, want string }{
 		{open, "others can write to " + open},
 		{filepath.Join(open, "below"), "others can write to " + open},
@@ -165,13 +147,9 @@ func TestListerLoadsItsMPI(t *testing.T) {
 	mpi := librariesOf(t, "mpicc.mpich")[0]
 	o := BuildOptions{CC: "mpicc.mpich", MPI: mpi}
 	lister, err := BuildLister(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	f, err := elf.Open(lister)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	if needed, err := f.ImportedLibraries(); err != nil || slices.ContainsFunc(needed, func(s string) bool { return strings.Contains(s, "mpi") }) {
 		t.Errorf("it is linked to %q, %v", needed, err)
@@ -210,9 +188,7 @@ int main(void)
     return MPI_Finalize();
 }
 `
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	if out, err := exec.Command("mpicc.mpich", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -233,9 +209,7 @@ int main(void)
 func mpiOf(t *testing.T, program string) string {
 	t.Helper()
 	out, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	_, rest, _ := strings.Cut(string(out), "libmpich.so.12 => ")
 	path, _, ok := strings.Cut(rest, " ")
 	if !ok {

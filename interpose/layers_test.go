@@ -179,10 +179,7 @@ var includePattern = regexp.MustCompile(`(?m)^#include "(.+)"`)
 // includesOf returns the files of the library that a source includes.
 func includesOf(t *testing.T, file string) (files []string) {
 	t.Helper()
-	text, err := sources.ReadFile(path.Join("src", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := sourceOf(t, path.Join("src", file))
 	for _, m := range includePattern.FindAllSubmatch(text, -1) {
 		if included := string(m[1]); included != "have.h" {
 			if layerOf(included) < 0 {
@@ -204,9 +201,7 @@ func headers(t *testing.T) (units []unit) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return units
 }
 
@@ -219,23 +214,15 @@ func compiled(t *testing.T, cc string) (units []unit) {
 	if err == nil {
 		err = o.writeHave(context.Background(), work)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	objects, err := library.compileUnits(context.Background(), o, work, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for i, name := range names {
 		file, err := filepath.Rel(work, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		u := unit{path: filepath.ToSlash(file)}
 		u.includes = includesOf(t, u.path)
-		if err := u.readObject(objects[i]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, u.readObject(objects[i]))
 		units = append(units, u)
 	}
 	return units
@@ -318,9 +305,7 @@ func TestWhoSeesMPI(t *testing.T) {
 		depends[file] = bytes.Contains(text, []byte("#if MT_HAVE_")) || bytes.Contains(text, []byte("def OPEN_MPI"))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var sees func(file string, way []string) []string
 	sees = func(file string, way []string) []string {
 		way = append(way, file)

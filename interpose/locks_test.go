@@ -42,16 +42,10 @@ var lockPattern = regexp.MustCompile(`MT_LOCK_([A-Z_]+)`)
 
 // TestLocksAreUsed checks that each lock of the table is taken somewhere.
 func TestLocksAreUsed(t *testing.T) {
-	table, err := sources.ReadFile("src/base/lock.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := sourceOf(t, "src/base/lock.h")
 	var all bytes.Buffer
 	for _, name := range sourcesOf(t, ".c") {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := sourceOf(t, name)
 		all.Write(text)
 	}
 	used := map[string]bool{}
@@ -73,9 +67,7 @@ func TestLocksAreUsed(t *testing.T) {
 func sourcesOf(t *testing.T, ending string) (files []string) {
 	t.Helper()
 	all, err := library.sources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, f := range all {
 		if strings.HasSuffix(f.name, ending) {
 			files = append(files, f.name)

@@ -1,7 +1,6 @@
 package interpose
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -50,9 +49,7 @@ func TestFamilyOf(t *testing.T) {
 		{"libmpi.so.1", "ompi_mpi_comm_world", ""},
 	} {
 		source, file := filepath.Join(t.TempDir(), "stub.c"), filepath.Join(t.TempDir(), "stub.so")
-		if err := os.WriteFile(source, []byte("int "+test.symbol+";\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, source, "int "+test.symbol+";\n")
 		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,-soname,"+test.soname, source, "-o", file).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -67,8 +64,6 @@ func libcPath(t *testing.T) string {
 	t.Helper()
 	testenv.Need(t, "gcc")
 	out, err := exec.Command("gcc", "-print-file-name=libc.so.6").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }

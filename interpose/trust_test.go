@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestCheckLibrary checks that a library which other users could replace is
@@ -46,9 +48,7 @@ func TestCheckLibrary(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "private")
 			lib := filepath.Join(dir, "a", "b", "lib.so")
-			if err := errors.Join(os.MkdirAll(filepath.Dir(lib), 0o700), os.WriteFile(lib, nil, 0o700)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(lib), 0o700), os.WriteFile(lib, nil, 0o700)))
 			if err := test.do(filepath.Join(dir, test.of)); errors.Is(err, os.ErrPermission) {
 				t.Skip("needs root: ", err)
 			} else if err != nil {
@@ -56,9 +56,7 @@ func TestCheckLibrary(t *testing.T) {
 			}
 			checkSays(t, lib, test.want)
 			link := filepath.Join(t.TempDir(), "link.so")
-			if err := os.Symlink(lib, link); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.Symlink(lib, link))
 			checkSays(t, link, test.want)
 		})
 	}
@@ -77,9 +75,7 @@ func TestCheckLibraryLink(t *testing.T) {
 	lib := filepath.Join(t.TempDir(), "lib.so")
 	open := t.TempDir()
 	link := filepath.Join(open, "link.so")
-	if err := errors.Join(os.WriteFile(lib, nil, 0o700), os.Symlink(lib, link), os.Chmod(open, 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.WriteFile(lib, nil, 0o700), os.Symlink(lib, link), os.Chmod(open, 0o777)))
 	checkSays(t, link, "others can write to "+open)
 }
 
@@ -87,9 +83,7 @@ func TestCheckLibrarySeparators(t *testing.T) {
 	for _, name := range []string{"a b", "a:b", "a\tb", "a\nb"} {
 		dir := filepath.Join(t.TempDir(), name)
 		lib := filepath.Join(dir, "lib.so")
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(lib, nil, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(lib, nil, 0o700)))
 		checkSays(t, lib, "which LD_PRELOAD takes for a separator")
 	}
 }

@@ -5,15 +5,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestUnrecordedPipe checks that Unrecorded does not wait for a named pipe,
 // which a recording may name as a loaded file.
 func TestUnrecordedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "liba.so")
-	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, syscall.Mkfifo(pipe, 0o644))
 	done := make(chan []string, 1)
 	go func() { done <- importsOf(pipe) }()
 	select {

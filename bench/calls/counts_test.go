@@ -22,13 +22,9 @@ func TestInstructions(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "valgrind", "mpicc.openmpi", "mpif90.openmpi", "mpicc.mpich", "mpif90.mpich")
 	kept, err := readCountsFile("instructions.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	setups, err := prepare(t.Context(), options{}, t.TempDir(), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	compiled := len(setups)
 	if setups, err = withPrebuilt(t.Context(), setups); err != nil {
 		t.Fatal(err)
@@ -53,9 +49,7 @@ func testInstructions(t *testing.T, s *setup, kept counts) {
 	var changes error
 	for _, padding := range paddings {
 		found, err := s.countGated(t.Context(), padding, io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		now.keepLeast(found)
 		if changes = compareCounts(kept, now, s.platform()); changes == nil {
 			return
@@ -110,18 +104,14 @@ func callgrindOf(t *testing.T, s setup, p program, tool tool) string {
 	if err == nil {
 		err = x.close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return profile
 }
 
 func perCall(t *testing.T, profile string, i int, o operation, l layer) float64 {
 	t.Helper()
 	found, err := addedPerCall(profile, i, o, l, aloneTurns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return found
 }
 
@@ -138,9 +128,7 @@ IsendIrecvWaitall/from=f08      357.3             250.5
 
 func TestReadCounts(t *testing.T) {
 	got, err := readCounts(strings.NewReader(twoPlatforms))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	mpich, openmpi := "MPICH Version: 4.0.2, gcc 12.2.0", "Open MPI v4.1.4, gcc 12.2.0"
 	want := counts{
 		{mpich, "Send", "ours"}:                                      90,
@@ -172,9 +160,7 @@ func TestReadCountsRefuses(t *testing.T) {
 
 func TestCountsReadBack(t *testing.T) {
 	file, err := os.Open("instructions.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer file.Close()
 	kept, err := readCounts(file)
 	if err != nil || len(kept) == 0 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestSetting(t *testing.T) {
@@ -27,15 +29,11 @@ func threeRounds(t *testing.T, raw io.Writer) *samples {
 	found := newSamples()
 	for _, round := range [][]float64{{10, 20, 32}, {8, 16, 100}, {11, 25, 35}} {
 		for i, tool := range []string{"none", "limit", "ours"} {
-			if err := found.addTime(subject{"mpich", "Send", tool}, 10, round[i], raw); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, found.addTime(subject{"mpich", "Send", tool}, 10, round[i], raw))
 		}
 	}
 	for tool, added := range map[string]float64{"limit": 60, "ours": 90} {
-		if err := found.addInstructions(subject{"mpich", "Send", tool}, 4, added, raw); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, found.addInstructions(subject{"mpich", "Send", tool}, 4, added, raw))
 	}
 	return found
 }
@@ -43,9 +41,7 @@ func threeRounds(t *testing.T, raw io.Writer) *samples {
 func TestLines(t *testing.T) {
 	var raw strings.Builder
 	found, of := newSamples(), subject{"mpich", "Send/from=f08", "limit"}
-	if err := errors.Join(found.addTime(of, 638160, 22.835, &raw), found.addInstructions(of, 40, 51, &raw)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(found.addTime(of, 638160, 22.835, &raw), found.addInstructions(of, 40, 51, &raw)))
 	const want = "BenchmarkSend/from=f08/tool=limit-1\t638160\t22.84 ns/call\n" +
 		"BenchmarkSend/from=f08/tool=limit-1\t40\t51.00 added-instructions/call\n"
 	if raw.String() != want {
@@ -103,9 +99,7 @@ func TestWriteTable(t *testing.T) {
 // A tool that was not measured with a call has a dash there.
 func TestWriteSummaries(t *testing.T) {
 	found := threeRounds(t, io.Discard)
-	if err := found.addInstructions(subject{"mpich", "Bcast", "limit"}, 4, 50, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, found.addInstructions(subject{"mpich", "Bcast", "limit"}, 4, 50, io.Discard))
 	const want = `
 mpich, ns, minimum of the rounds:
 

@@ -31,14 +31,10 @@ func eachMPI(t *testing.T, test func(t *testing.T, mpi, cc string)) {
 func newSetup(t *testing.T, mpi, cc string) setup {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, sources); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.CopyFS(dir, sources))
 	o := options{libs: named{value: map[string]string{mpi: "libmpitrace-not-there.so"}}}
 	s, err := prepareMPI(t.Context(), mpi, cc, o, dir, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return s
 }
 
@@ -110,9 +106,7 @@ func testTiming(t *testing.T, s setup) {
 		testenv.Skip(t, s.mpi+" has no mpif90 or no mpirun")
 	}
 	found := newSamples()
-	if err := timeRounds(t.Context(), quick(""), []setup{s}, found, io.Discard, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, timeRounds(t.Context(), quick(""), []setup{s}, found, io.Discard, io.Discard))
 	for _, p := range programs {
 		for _, o := range p.operations {
 			for _, tool := range s.tools {
@@ -152,18 +146,14 @@ func testCrash(t *testing.T, s setup, cc string) {
 	dir := t.TempDir()
 	source, path := filepath.Join(dir, "crash.c"), filepath.Join(dir, "libcrash.so")
 	text := "#include <mpi.h>\n#include <stdlib.h>\nint MPI_Barrier(MPI_Comm c) { (void)c; abort(); }\n"
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	if text, err := exec.Command(cc, "-shared", "-fPIC", "-o", path, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	s.tools = []tool{none(), peer("crash", path)}
 	found := newSamples()
 	var log strings.Builder
-	if err := timeRounds(t.Context(), quick("^(Bcast|Barrier|PutFlush)$"), []setup{s}, found, io.Discard, &log); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, timeRounds(t.Context(), quick("^(Bcast|Barrier|PutFlush)$"), []setup{s}, found, io.Discard, &log))
 	for call, want := range map[string]int{"Bcast": 1, "Barrier": 0, "PutFlush": 1} {
 		if got := len(found.times[subject{s.mpi, call, "crash"}]); got != want {
 			t.Errorf("%s has %d results, want %d", call, got, want)

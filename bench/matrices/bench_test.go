@@ -2,11 +2,12 @@ package matrices
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestSizes(t *testing.T) {
@@ -47,9 +48,7 @@ func TestWritePeers(t *testing.T) {
 	s.add(subject{"p2p", ours}, cost{0.05, 0.025, 15})
 	s.add(subject{"p2p", ours}, cost{0.15, 0.125, 20})
 	var text strings.Builder
-	if err := s.writePeers(&text, perl); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.writePeers(&text, perl))
 	want := `| input | tool | median s | minimum s | CPU s |   MiB | × time | × CPU | × memory |
 | ----- | ---- | -------: | --------: | ----: | ----: | -----: | ----: | -------: |
 | p2p   | Perl |    3.000 |     2.000 | 1.000 | 200.0 |        |       |          |
@@ -65,12 +64,8 @@ func TestSameMatrices(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, filepath.Dir(path))
+		testenv.WriteFile(t, path, text)
 	}
 	same := func() error { return sameMatrices(filepath.Join(dir, "a"), filepath.Join(dir, "b")) }
 	put("a/note", "no matrix")

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/placement"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestStencil counts the edges: 3·s²·(s-1) faces, and for 26 neighbours 6·s·(s-1)² edges
@@ -42,16 +42,10 @@ func TestMETIS(t *testing.T) {
 	g := stencil(8, 26)
 	path := filepath.Join(t.TempDir(), "x.graph")
 	var text strings.Builder
-	if err := g.writeMETIS(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, g.writeMETIS(&text))
+	testenv.WriteFile(t, path, text.String())
 	read, err := readMETIS(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if diff := cmp.Diff(g.traffic, read.traffic); diff != "" {
 		t.Errorf("another graph: %s", diff)
 	}
@@ -60,13 +54,9 @@ func TestMETIS(t *testing.T) {
 // TestMETISOfVertexWeights reads a path of three vertices, with weights of vertices.
 func TestMETISOfVertexWeights(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.graph")
-	if err := os.WriteFile(path, []byte("% a path\n3 2 11\n7 2 5\n8 1 5 3 6\n9 2 6\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, "% a path\n3 2 11\n7 2 5\n8 1 5 3 6\n9 2 6\n")
 	g, err := readMETIS(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	want := &placement.RankTraffic{Ranks: 3, Compressed: matrix.Compressed[uint64]{Start: []int{0, 1, 3, 4}, Column: []int32{1, 0, 2, 1}, Value: []uint64{5, 5, 6, 6}}}
 	if diff := cmp.Diff(want, g.traffic); diff != "" {
 		t.Errorf("another graph: %s", diff)

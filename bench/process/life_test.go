@@ -19,13 +19,9 @@ func TestLives(t *testing.T) {
 	testenv.At(t, testenv.All)
 	testenv.Need(t, "mpicc.mpich", "cc")
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, sources); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.CopyFS(dir, sources))
 	all, err := measureLives(t.Context(), dir, io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	type key struct {
 		what     string
 		n, world int

@@ -43,24 +43,16 @@ func TestStarts(t *testing.T) {
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, sources); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.CopyFS(dir, sources))
 	mpitrace := filepath.Join(dir, "mpitrace")
-	if err := command(t.Context(), "go", "build", "-o", mpitrace, "../../cmd/mpitrace"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, command(t.Context(), "go", "build", "-o", mpitrace, "../../cmd/mpitrace"))
 	for mpi, launcher := range launchers {
 		testenv.Need(t, "mpicc."+mpi, launcher[0])
 		program, err := buildStart(t.Context(), mpi, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		s := starts{mpi: mpi, ranks: 4}
 		for pair := range 3 {
-			if err := s.pair(t.Context(), mpitrace, dir, program, pair); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, s.pair(t.Context(), mpitrace, dir, program, pair))
 		}
 		init, final := slices.Min(s.init), slices.Min(s.final)
 		t.Logf("%s: %.0f and %.0f us", mpi, init/1e3, final/1e3)

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestPrograms(t *testing.T) {
 	o := options{pairs: 1, ranks: 4, launcher: "mpirun --oversubscribe", given: []string{"cg=cg.A.x", "hpcg=xhpcg --nx=32 --rt=0"}}
-	if err := o.check(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, o.check())
 	all, err := o.programs()
 	if err != nil || len(all) != 2 {
 		t.Fatal(all, err)
@@ -51,9 +51,7 @@ func TestWallTellsWhatFailed(t *testing.T) {
 func TestWriteTimes(t *testing.T) {
 	var b strings.Builder
 	p := pairs{program: program{name: "p", ranks: 2}, alone: []float64{10, 5, 20}, with: []float64{11, 6, 20}}
-	if err := writeTimes(&b, []pairs{p}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, writeTimes(&b, []pairs{p}))
 	// The ratios are 1.1, 1.2 and 1.
 	fields := strings.Join(strings.Fields(b.String()[strings.LastIndex(b.String(), "| p"):]), " ")
 	if want := "| p | 2 | 3 | 10.00 | +1.00 | 1.100 | – |"; fields != want {

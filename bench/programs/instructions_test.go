@@ -1,12 +1,12 @@
 package programs
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/bench/measure/measuretest"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // more is what the profile of a program has besides: the program calls log, and
@@ -46,9 +46,7 @@ calls=1 0
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "callgrind.out")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, text)
 	}
 	profile := strings.Replace(measuretest.Profile, "totals:", more+"totals:", 1)
 	write(profile)

@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // writeTraces writes the traces of a job into a run directory and returns its
@@ -22,15 +23,9 @@ func writeTraces(t *testing.T, job synth.Traced) string {
 	dir := rundir.Dir(t.TempDir())
 	for _, src := range job.Sources() {
 		file, err := os.Create(dir.TraceFile(src.Trace().Rank))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tracefile.Write(file, src); err != nil {
-			t.Fatal(err)
-		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
+		testenv.NoError(t, tracefile.Write(file, src))
+		testenv.NoError(t, file.Close())
 	}
 	return string(dir)
 }

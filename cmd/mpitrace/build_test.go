@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The coverage that build prints must agree with the library's symbols in
@@ -21,9 +22,7 @@ func TestBuildTellsTheCoverage(t *testing.T) {
 		head, list, _ := strings.Cut(strings.TrimSpace(got.stdout), "recorded,")
 		lib := strings.Fields(strings.Split(head, "\n")[0])
 		symbols, err := exec.Command("nm", "-D", "--defined-only", lib[len(lib)-1]).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		recorded := regexp.MustCompile(`(?m)^  (MPIX?_\w+) +recorded`).FindAllStringSubmatch(list, -1)
 		if !strings.HasSuffix(strings.TrimSpace(head), fmt.Sprintf(": %d", len(recorded))) {
 			t.Errorf("%q and %d functions listed as recorded", head, len(recorded))
@@ -65,13 +64,9 @@ func TestBuildTellsTheCoverage(t *testing.T) {
 func preprocessed(t *testing.T, cc string) string {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "include.c")
-	if err := os.WriteFile(source, []byte("#include <mpi.h>\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, "#include <mpi.h>\n")
 	out, err := exec.Command(cc, "-E", source).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if !strings.Contains(string(out), "MPI_Send(") {
 		t.Fatalf("%s: mpi.h declares no MPI_Send", cc)
 	}

@@ -30,9 +30,7 @@ func TestCollectFromNodes(t *testing.T) {
 				t.Errorf("no %q in stderr\n%s", want, got.stderr)
 			}
 		}
-		if err := os.Remove(fill); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Remove(fill))
 		got = sh(t, disk, on(c, "nodea", disk, "$mpitrace collect --ssh false run"))
 		if got.code != exitError || !strings.Contains(got.stderr, "run this command there: ") || !strings.Contains(got.stderr, "not all recordings of run are collected") {
 			t.Errorf("other node cannot be reached: status %d\n%s", got.code, got.stderr)

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestCompletion requires that shells complete values of flags and run
@@ -14,14 +15,10 @@ func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for _, name := range []string{"app-1/recordings", "app-2/recordings", "appendix"} {
-		if err := os.MkdirAll(name, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, name)
 	}
 	for _, run := range []string{"app-1", "app-2"} {
-		if err := os.WriteFile(filepath.Join(run, "run.json"), []byte("{}"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(run, "run.json"), "{}")
 	}
 	for line, want := range map[string][]string{
 		"run --timing ,":           {"exact", "sampled", "off"},

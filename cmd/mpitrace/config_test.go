@@ -39,9 +39,7 @@ func userFile(t *testing.T, text string) string {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return path
 }
 
@@ -118,9 +116,7 @@ func TestChosen(t *testing.T) {
 		{[]string{"--cc", "mpicc.mpich"}, launch.Choice{MPI: "openmpi", CC: "mpicc.mpich"}},
 	} {
 		cmd := newBuild()
-		if err := cmd.ParseFlags(test.flags); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, cmd.ParseFlags(test.flags))
 		values, err := findSettings(cmd.Flags())
 		if err != nil || launch.Chosen(values) != test.want {
 			t.Errorf("%q: got %+v, %v; want %+v", test.flags, launch.Chosen(values), err, test.want)

@@ -137,9 +137,7 @@ func stackless(t *testing.T, ranks int, build string) string {
 			}
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return string(dir)
 }
 
@@ -159,8 +157,6 @@ func syntheticRun(t *testing.T, ranks int, build string) string {
 			}
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return string(dir)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A plate is the domain of examples/halo, on 2 x 2 ranks.
@@ -110,21 +111,14 @@ func diffs(t *testing.T, got output) []*aggregate.Diff {
 // lines precede all communication. source is the text of the second version.
 func haloVersions(t *testing.T, m mpi, dir string) (a, b string, source []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../examples/halo/halo.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.ReadFile(t, "../../examples/halo/halo.c")
 	for _, v := range []string{"a", "b"} {
 		if v == "b" {
 			text = []byte(strings.Replace(string(text), "static void swap_borders", "\n\nstatic void swap_borders", 1))
 		}
 		folder := filepath.Join(dir, "version-"+v)
-		if err := os.Mkdir(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, "halo.c"), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, folder)
+		testenv.WriteFile(t, filepath.Join(folder, "halo.c"), text)
 		cc := exec.Command(m.cc, "-g", "-O1", "halo.c", "-o", "halo", "-lm")
 		cc.Dir = folder
 		if out, err := cc.CombinedOutput(); err != nil {
@@ -211,9 +205,7 @@ func checkMixed(t *testing.T, m mpi, dir, plain string) {
 			t.Errorf("%q: %+v", sides, text)
 		}
 	}
-	if err := os.Rename(set, filepath.Join(dir, "history", "set")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(set, filepath.Join(dir, "history", "set")))
 	got := call("history", filepath.Join(dir, "history"))
 	if got.code != 0 || strings.Count(got.stdout, "settings and MPI variables are not compared") != 1 || strings.Contains(got.stdout, "watch-unexpected") {
 		t.Errorf("history: %+v", got)
@@ -494,9 +486,7 @@ func TestDiffDamaged(t *testing.T) {
 func TestDiffWrongUse(t *testing.T) {
 	one, two := mergedJobs(t, 1), mergedJobs(t, 1, 2)
 	traffic := filepath.Join(t.TempDir(), "app.0.prof")
-	if err := os.WriteFile(traffic, []byte("# POINT TO POINT\nE\t0\t1\t8 bytes\t1 msgs sent\t1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, traffic, "# POINT TO POINT\nE\t0\t1\t8 bytes\t1 msgs sent\t1\n")
 	for _, test := range []struct{ name, args, want string }{
 		{"one run", one, "accepts 2 arg"},
 		{"no such run", one + " /no/such", "no such file"},

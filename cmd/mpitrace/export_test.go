@@ -10,16 +10,17 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // exported makes a run directory with a merged job of four ranks, in an empty
 // working directory.
 func exported(t *testing.T, name string) {
 	t.Helper()
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for _, p := range ps {
 		p.Problems = nil
 	}
@@ -31,9 +32,7 @@ func exported(t *testing.T, name string) {
 func mergedRun(t *testing.T, name string, ps profile.List) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir(name, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, name)
 	writeMerged(t, rundir.Dir(name), ps)
 }
 
@@ -42,15 +41,10 @@ const oldFile = "../../formats/oldarrow/testdata/version-3.arrow"
 
 // The examples in the help must work, one after the other.
 func TestExportExamples(t *testing.T) {
-	old, err := os.ReadFile(oldFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testenv.ReadFile(t, oldFile)
 	exported(t, "mpitrace-app-20260102-150405")
 	traced(t, "mpitrace-app-20260102-150405")
-	if err := errors.Join(os.Mkdir("old", 0o777), os.WriteFile("old/profile.arrow", old, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Mkdir("old", 0o777), os.WriteFile("old/profile.arrow", old, 0o666)))
 	var wrote []string
 	for line := range strings.Lines(newExport().Example) {
 		got := call(strings.Fields(line)[1:]...)
@@ -84,9 +78,7 @@ func TestExportExamples(t *testing.T) {
 func TestExportUsage(t *testing.T) {
 	exported(t, "run")
 	before, _ := filepath.Glob("run/*")
-	if err := os.Mkdir("empty", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, "empty")
 	const formats = "prof, arrow, parquet, csv, json, perfetto"
 	for args, want := range map[string]string{
 		"run":                                 "no --format given: the formats are " + formats,
@@ -136,9 +128,7 @@ func TestExportOverwritesWithForceOnly(t *testing.T) {
 	if got := call("export", "run", "--format", "csv"); got.code != 0 || got.stdout != "run/profile.csv\n" {
 		t.Fatalf("%+v", got)
 	}
-	if err := os.WriteFile("run/profile.csv", []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, "run/profile.csv", "mine")
 	if got := call("export", "run", "--format", "csv"); got.code != exitUsage || !strings.Contains(got.stderr, "run/profile.csv exists") {
 		t.Errorf("%+v", got)
 	}
@@ -193,7 +183,7 @@ func exists(path string) bool {
 // Damage that was found during a merge must be reported by all later exports.
 func TestExportOfDamagedTables(t *testing.T) {
 	const place = " is damaged: recording r.rec: byte 4096: no such kind of record"
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	ps[0].Problems, ps[2].Problems = nil, nil
 	mergedRun(t, "run", ps)
 	one, three := "run/recordings/1.rec"+place, "run/recordings/3.rec"+place
@@ -212,22 +202,16 @@ func damagedRun(t *testing.T, name string) (cut, unreadable string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	dir := filepath.Join(name, "recordings")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir)
 	for r := range 3 {
 		p := &profile.Profile{Run: "0", Rank: r, Size: 3, Threads: 1, Program: "/bin/app", State: profile.Finalized, Start: 1, End: 9,
 			Comms: []profile.Comm{{ID: "00000000000000000000000000000001", Name: "MPI_COMM_WORLD", Parent: -1, Rank: r, Members: profile.Group{Stride: 1, N: 3}}},
 			Rows:  []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Calls: 1, Messages: 1, Bytes: 7}}}
-		if err := recordingtest.WriteFile(filepath.Join(dir, strconv.Itoa(r)+".rec"), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(dir, strconv.Itoa(r)+".rec"), p)
 	}
 	cut, unreadable = filepath.Join(dir, "1.rec"), filepath.Join(dir, "2.rec")
 	for path, size := range map[string]int64{cut: 20000, unreadable: 10} {
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Truncate(path, size))
 	}
 	return cut + " is damaged: byte 20000: truncated", "read recording " + unreadable + ": truncated at byte 10"
 }
@@ -243,9 +227,7 @@ func TestExportOfDamagedRecordings(t *testing.T) {
 		t.Fatal("the run is not merged")
 	}
 	refuses(t, "run", 1, cut, unreadable)
-	if err := os.RemoveAll("run/recordings"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.RemoveAll("run/recordings"))
 	refuses(t, "run", 1, unreadable, cut) // the merged file has the damage
 	refuses(t, "run/profile.arrow", 1, unreadable, cut)
 	if got := call(strings.Fields("export run --format arrow -o rest.arrow --skip-damaged")...); got.code != 0 {
@@ -273,10 +255,7 @@ func TestExportBesideItsInput(t *testing.T) {
 			t.Errorf("%s: %+v", c[0], got)
 		}
 	}
-	text, err := os.ReadFile("d/rank_block=1/profile.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.ReadFile(t, "d/rank_block=1/profile.csv")
 	if lines := strings.Split(string(text), "\n"); len(lines) != 62 || !strings.HasPrefix(lines[1], "run,0,") || !strings.HasPrefix(lines[60], "run,3,") {
 		t.Errorf("%d lines, out of order:\n%s", len(lines), text)
 	}

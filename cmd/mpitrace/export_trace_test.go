@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // traced writes the traces of four ranks into a run directory. Each rank sends
@@ -17,20 +18,14 @@ func traced(t *testing.T, name string) {
 	t.Helper()
 	const start = 1_000_000_000
 	for rank := range 4 {
-		p := eventstest.New("run", rank, 4)
-		p.Add(eventstest.Call("Init", start, start+1000),
-			eventstest.Send("Send", start+1_000_000, start+1_000_400, int32(rank+1)%4, 100, 1),
-			eventstest.Recv("Recv", start+1_000_400, start+1_001_000, int32(rank+3)%4, 100, 1))
+		p := jobs.NewProcess("run", rank, 4)
+		p.Add(jobs.Call("Init", start, start+1000),
+			jobs.Send("Send", start+1_000_000, start+1_000_400, int32(rank+1)%4, 100, 1),
+			jobs.Recv("Recv", start+1_000_400, start+1_001_000, int32(rank+3)%4, 100, 1))
 		f, err := os.Create(rundir.Dir(name).TraceFile(rank))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tracefile.Write(f, p); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
+		testenv.NoError(t, tracefile.Write(f, p))
+		testenv.NoError(t, f.Close())
 	}
 }
 
@@ -76,13 +71,8 @@ func TestExportOfDamagedTrace(t *testing.T) {
 	exported(t, "run")
 	traced(t, "run")
 	file := rundir.Dir("run").TraceFile(2)
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, data[:len(data)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, file)
+	testenv.WriteFile(t, file, data[:len(data)/2])
 	for _, args := range []string{"--format perfetto -o out", "--format csv --events -o out", "--format csv --events -o -", "--format perfetto -o -"} {
 		got := call(strings.Fields("export run " + args)...)
 		if got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, file) || exists("out") {

@@ -12,20 +12,17 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // wholeRun makes a run directory of two ranks, with a file of each kind.
 func wholeRun(t *testing.T) rundir.Dir {
 	t.Helper()
 	dir := rundir.Dir(writeTraces(t, synth.NewHalo(2, 3)))
-	if err := os.Mkdir(dir.Recordings(), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir.Recordings())
 	for rank := range 2 {
 		path := filepath.Join(dir.Recordings(), fmt.Sprintf("h-%d-1.rec", rank+1))
-		if err := recordingtest.WriteFile(path, synth.NewRing(2).Profile(rank)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, synth.NewRing(2).Profile(rank))
 	}
 	if got := call("report", string(dir)); got.code != 0 {
 		t.Fatalf("%+v", got)
@@ -63,9 +60,7 @@ func TestForeignFiles(t *testing.T) {
 					os.RemoveAll(dir.Recordings())
 				}
 				os.Remove(path)
-				if err := put(path); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, put(path))
 				for i, command := range test.reads {
 					of := string(dir)
 					if command == "dump" {

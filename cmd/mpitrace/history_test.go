@@ -32,20 +32,14 @@ func versionOf(id string, start time.Duration, share float64) synth.Scaling {
 func writeRun(t *testing.T, dir string, s synth.Scaling, ranks int) string {
 	t.Helper()
 	d := rundir.Dir(dir)
-	if err := os.MkdirAll(d.Recordings(), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, d.Recordings())
 	job := s.Job(ranks)
 	if ranks > 2 {
-		if err := container.WriteAll(d.Recordings(), job, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, container.WriteAll(d.Recordings(), job, nil))
 		return dir
 	}
 	for rank := range ranks {
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("app.%d.rec", rank)), job.Profile(rank)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("app.%d.rec", rank)), job.Profile(rank))
 	}
 	return dir
 }
@@ -202,18 +196,10 @@ func TestHistorySkips(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, filepath.Join(dir, "good"), versionOf("aa", 0, 0.1), 2)
 	cut := filepath.Join(writeRun(t, filepath.Join(dir, "cut"), versionOf("aa", 0, 0.1), 2), "recordings", "app.1.rec")
-	if err := os.Truncate(cut, 5000); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "empty", "recordings"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "empty", "run.json"), []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "other"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(cut, 5000))
+	testenv.Mkdir(t, filepath.Join(dir, "empty", "recordings"))
+	testenv.WriteFile(t, filepath.Join(dir, "empty", "run.json"), "{}")
+	testenv.Mkdir(t, filepath.Join(dir, "other"))
 	h, got := readHistoryJSON(t, dir, filepath.Join(dir, "other"))
 	var left []string
 	for _, s := range h.Skipped {

@@ -12,6 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestInputs gives each command everything that holds what a run recorded. A command that reads
@@ -87,9 +88,7 @@ func TestInputs(t *testing.T) {
 // the run. It returns the paths of the run's containers and of the recordings in the first container.
 func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 	t.Helper()
-	if err := os.Rename(syntheticRun(t, ranks, "aa"), "run"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(syntheticRun(t, ranks, "aa"), "run"))
 	must := func(args ...string) {
 		t.Helper()
 		if got := call(args...); got.code != 0 {
@@ -101,24 +100,18 @@ func makeInputs(t *testing.T, ranks int) (containers, members []string) {
 	must("export", "--format", "arrow", "--tables", "all", "-o", "tables", "run")
 	containers = rundir.Dir("run").Containers()
 	for i, dir := range []string{"runs/a", "runs/b", "containers"} {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, dir)
 		for _, from := range containers {
 			to := filepath.Join(rundir.Dir(dir).Recordings(), filepath.Base(from))
 			if i == 2 {
 				to = filepath.Join(dir, filepath.Base(from))
 			}
 			os.MkdirAll(filepath.Dir(to), 0o777)
-			if err := os.Link(from, to); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.Link(from, to))
 		}
 	}
 	members, err := recording.Members(containers[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return containers, members
 }
 
@@ -129,9 +122,7 @@ func TestUnknownLifetimes(t *testing.T) {
 	if got := call("report", run); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if err := os.Link(rundir.Dir(run).Profile(), "alone.arrow"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Link(rundir.Dir(run).Profile(), "alone.arrow"))
 	var d struct {
 		Jobs []struct {
 			Wall struct{ A, B, Change, Relative *float64 } `json:"wall_time_ns"`

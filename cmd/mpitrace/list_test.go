@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestList requires one line for each run in a directory, the latest first,
@@ -24,22 +25,14 @@ func TestList(t *testing.T) {
 		"script": {Start: day.Add(time.Hour), WallNs: 1500e6, ExitStatus: &failed, MPI: map[string]any{"flavour": "mpich", "version": "4.0.2"},
 			Jobs: []rundir.JobInfo{{Program: "app-job1", Size: 2}, {Program: "app-job2", Size: 4}}},
 	} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := rundir.Dir(filepath.Join(dir, name)).WriteInfo(&info); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, filepath.Join(dir, name))
+		testenv.NoError(t, rundir.Dir(filepath.Join(dir, name)).WriteInfo(&info))
 	}
 	// Without run.json, as if the ranks had recorded themselves.
 	runDir := string(wholeRun(t))
 	os.Remove(filepath.Join(runDir, "run.json"))
-	if err := os.Rename(runDir, filepath.Join(dir, "ranks")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "other"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(runDir, filepath.Join(dir, "ranks")))
+	testenv.Mkdir(t, filepath.Join(dir, "other"))
 	t.Chdir(dir)
 	got := call("list")
 	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")

@@ -135,9 +135,7 @@ func load(t *testing.T, dir string) []loaded {
 			job.Profiles = append(job.Profiles, p)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		jobs = append(jobs, job)
 	}
 	return jobs
@@ -180,9 +178,7 @@ func TestWrongUse(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	holds := t.TempDir()
-	if err := os.WriteFile(filepath.Join(holds, "run.json"), []byte("{}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(holds, "run.json"), "{}")
 	empty := t.TempDir()
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ name, args, want string }{

@@ -9,22 +9,18 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // recordedRing makes a run directory with the recordings of a job.
 func recordedRing(t *testing.T, ranks int) rundir.Dir {
 	t.Helper()
-	dir, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := runs.New(t)
 	j := synth.NewRing(ranks)
 	for rank := range ranks {
 		path := filepath.Join(dir.Recordings(), fmt.Sprintf("node-%d-1.rec", rank+1))
-		if err := recordingtest.WriteFile(path, j.Profile(rank)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, j.Profile(rank))
 	}
 	return dir
 }

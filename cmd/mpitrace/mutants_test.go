@@ -64,9 +64,7 @@ func mutantJob() (ps []*profile.Profile) {
 // liveMutant and packedMutant return the container of the job.
 func liveMutant(t testing.TB) []byte {
 	c := recordingtest.NewContainer("node7")
-	if err := c.Add(mutantJob()...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(mutantJob()...))
 	return c.Bytes()
 }
 
@@ -78,13 +76,9 @@ func packedMutant(t testing.TB) []byte {
 		if err == nil {
 			err = w.Add(fmt.Sprintf("%s-%d-%d.rec", p.Host, p.Pid, p.Start), bytes.NewReader(raw), int64(len(raw)))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	return out.Bytes()
 }
 
@@ -312,9 +306,7 @@ func checkMutants(t *testing.T, seed uint64, n int) {
 	base := t.TempDir()
 	whole := [2][]byte{liveMutant(t), packedMutant(t)}
 	for i, raw := range whole {
-		if err := checkMutant(filepath.Join(base, "whole"+strconv.Itoa(i)), raw); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, checkMutant(filepath.Join(base, "whole"+strconv.Itoa(i)), raw))
 	}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))

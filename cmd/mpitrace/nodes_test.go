@@ -106,9 +106,7 @@ func killAfter(announced string, n int64) error {
 func checkAnnounced(t *testing.T, j loaded, announced string) {
 	t.Helper()
 	info, err := os.Stat(announced)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if len(j.Recorded()) != 2 {
 		t.Fatalf("recordings of %d ranks, want 2", len(j.Recorded()))
 	}

@@ -3,12 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
@@ -16,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestReportPatterns reads the patterns of a synthetic butterfly in the text and in the
@@ -23,17 +22,11 @@ import (
 func TestReportPatterns(t *testing.T) {
 	const ranks = 24 // stages 1, 2 and 4
 	job, err := synth.Named("butterfly", ranks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	dir := rundir.Dir(t.TempDir())
-	if err := os.MkdirAll(dir.Recordings(), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir.Recordings())
 	for r := range ranks {
-		if err := recordingtest.WriteFile(filepath.Join(dir.Recordings(), fmt.Sprintf("b-%d.rec", r)), job.Profile(r)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(dir.Recordings(), fmt.Sprintf("b-%d.rec", r)), job.Profile(r))
 	}
 	const want = "\npatterns: point-to-point and one-sided\n  butterfly: ranks r and r xor 1, 2 and 4: 100.0 % of bytes\n\n"
 	if got := call("report", string(dir)); got.code != 0 || !strings.Contains(got.stdout, want) {
@@ -51,7 +44,5 @@ func TestReportPatterns(t *testing.T) {
 	}
 	total := matrix.Volume(job.TotalP2P())
 	direct := patterns.Part{Total: total, Components: []patterns.Component{{Kind: patterns.Butterfly, Stages: []int{1, 2, 4}, Volume: total, Share: 1}}}
-	if diff := cmp.Diff(direct, report.Jobs[0].Patterns.Direct, cmpopts.IgnoreFields(patterns.Component{}, "Text")); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testenv.Equal(t, direct, report.Jobs[0].Patterns.Direct, cmpopts.IgnoreFields(patterns.Component{}, "Text"))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // partners is a job in which rank r and rank Ranks-1-r send each other messages: the lower
@@ -56,12 +57,8 @@ func (j *partners) write(t *testing.T, dir string) string {
 			changed(p)
 		}
 		path := filepath.Join(dir, "recordings", fmt.Sprintf("%s-%d.rec", j.run, r))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, filepath.Dir(path))
+		recordingtest.Record(t, path, p)
 	}
 	return dir
 }
@@ -91,9 +88,7 @@ func reorder(t *testing.T, args ...string) (a answered, got output) {
 	if got.code != 0 {
 		t.Fatalf("%q: status %d, %s", args, got.code, got.stderr)
 	}
-	if err := json.Unmarshal([]byte(got.stdout), &a); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal([]byte(got.stdout), &a))
 	return a, got
 }
 
@@ -205,9 +200,7 @@ func TestReorderFiles(t *testing.T) {
 func checkPlots(t *testing.T) {
 	t.Helper()
 	f, err := os.Open("x.png")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	if _, err := png.Decode(f); err != nil {
 		t.Error(err)
@@ -289,13 +282,9 @@ func TestReorderWrongUse(t *testing.T) {
 // leave a node. A simple order that is nearly as good is named instead.
 func TestReportNamesSimpleOrder(t *testing.T) {
 	job, err := synth.NewFaulty("between-nodes", 1000, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	added, err := aggregate.Of(job, aggregate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s := added.Summary()
 	if searchOrder(added, s) == nil || len(s.Orders) != 4 {
 		t.Fatalf("%d orders", len(s.Orders))
@@ -319,13 +308,9 @@ func TestReportNamesBestOrder(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, got.stdout)
 	}
 	opened, err := source.Open([]string{dir}, source.Options{Depth: source.Whole})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	job, err := aggregate.Of(opened.Jobs[0], aggregate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s := job.Summary()
 	searchOrder(job, s)
 	names := []string{}

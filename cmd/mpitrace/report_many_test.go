@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/synth/container"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -29,15 +29,10 @@ func TestReportOfMany(t *testing.T) {
 	defer debug.SetMemoryLimit(limit)
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := runs.New(t)
 	job := synth.NewStencil(ranks)
 	job.PerNode = 128
-	if err := container.WriteAll(dir.Recordings(), job, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, container.WriteAll(dir.Recordings(), job, nil))
 	out := call("report", string(dir))
 	if out.code != 0 {
 		t.Fatalf("%+v", out)
@@ -71,16 +66,11 @@ func TestReportOfMany(t *testing.T) {
 // TestRanksInJSON compares the JSON whose ranks are inserted one by one with what the encoder
 // makes of all at once.
 func TestRanksInJSON(t *testing.T) {
-	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := runs.New(t)
 	for i, ranks := range []int{1, 5} { // two jobs
 		job := synth.NewRing(ranks)
 		job.Name, job.PerNode = fmt.Sprintf("job%d \"ranks\": null", i), 5
-		if err := container.Write(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), job, 0, ranks, func(p *profile.Profile) { p.Start += int64(i) * 1e9 }); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, container.Write(filepath.Join(dir.Recordings(), fmt.Sprint(i, ".node")), job, 0, ranks, func(p *profile.Profile) { p.Start += int64(i) * 1e9 }))
 	}
 	out := call("report", "--json", string(dir))
 	var all any
@@ -90,13 +80,9 @@ func TestRanksInJSON(t *testing.T) {
 	encoded := json.NewDecoder(strings.NewReader(out.stdout))
 	encoded.UseNumber()
 	var raw json.RawMessage
-	if err := encoded.Decode(&raw); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, encoded.Decode(&raw))
 	var want bytes.Buffer
-	if err := json.Indent(&want, raw, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Indent(&want, raw, "", "  "))
 	if strings.TrimSpace(out.stdout) != want.String() {
 		t.Errorf("not indented as all other JSON:\n%s", out.stdout)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // merged makes a run directory of one rank, merged and without recordings.
@@ -28,13 +29,9 @@ func merged(t *testing.T) rundir.Dir {
 func writeMerged(t *testing.T, dir rundir.Dir, ps profile.List) {
 	t.Helper()
 	opened, err := source.Split(ps, source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	err = errors.Join(readback.WriteTables(string(dir), opened), export.Merge(dir, opened, nil, new(rundir.Info), trace.EstimateClocks))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 func TestReportWithDamagedInfo(t *testing.T) {
@@ -45,18 +42,14 @@ func TestReportWithDamagedInfo(t *testing.T) {
 func TestReportOfRowsWithDamagedInfo(t *testing.T) {
 	exported(t, "run")
 	dir := rundir.Dir("run")
-	if err := errors.Join(os.Remove(dir.Ranks()), os.Remove(dir.Comms())); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Remove(dir.Ranks()), os.Remove(dir.Comms())))
 	reportWithDamagedInfo(t, dir, "Allreduce")
 }
 
 // reportWithDamagedInfo damages run.json, and requires reports that have a text.
 func reportWithDamagedInfo(t *testing.T, dir rundir.Dir, text string) {
 	t.Helper()
-	if err := os.WriteFile(dir.Info(), []byte("junk\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, dir.Info(), "junk\n")
 	for _, args := range [][]string{{"report"}, {"report", "--json"}, {"report", "--format", "prof"}} {
 		got := call(append(args, string(dir))...)
 		if got.code != 0 || !strings.Contains(got.stdout, text) || strings.Count(got.stderr, dir.Info()) != 1 {
@@ -74,12 +67,8 @@ func reportWithDamagedInfo(t *testing.T, dir rundir.Dir, text string) {
 func TestReportOfRecordings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	recordings := rundir.Dir("twice").Recordings()
-	if err := os.MkdirAll(recordings, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(recordings, "h-1-2.rec"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, recordings)
+	testenv.WriteFile(t, filepath.Join(recordings, "h-1-2.rec"), "")
 	check := func(path, want string) {
 		t.Helper()
 		if got := call("report", path); got.code != exitUsage || got.stderr != "mpitrace: "+want+"\n" {
@@ -89,9 +78,7 @@ func TestReportOfRecordings(t *testing.T) {
 	check("twice/recordings", "that is the recordings of twice: give twice")
 	check("twice/recordings/", "that is the recordings of twice: give twice")
 	parent, err := filepath.Abs("twice")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Chdir(recordings)
 	check(".", "that is the recordings of "+parent+": give "+parent)
 }

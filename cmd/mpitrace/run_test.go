@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestRunJob(t *testing.T) {
@@ -47,9 +48,7 @@ func TestRunJob(t *testing.T) {
 func checkFiles(t *testing.T, runDir, stem string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(runDir, "prof", stem+".2.prof"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	traffic, err := prof.Read(f, f.Name())
 	if err != nil || len(traffic.Flows) == 0 {
@@ -73,9 +72,7 @@ func checkFiles(t *testing.T, runDir, stem string) {
 func checkInfo(t *testing.T, runDir string) {
 	t.Helper()
 	info, err := rundir.Dir(runDir).ReadInfo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if info.ExitStatus == nil || *info.ExitStatus != 0 || info.WallNs <= 0 || len(info.Jobs) != 1 || info.Jobs[0].Size != 3 {
 		t.Errorf("run.json holds %+v", info)
 	}
@@ -87,9 +84,7 @@ func checkInfo(t *testing.T, runDir string) {
 func checkSpoolGone(t *testing.T, runDir string) {
 	t.Helper()
 	info, err := rundir.Dir(runDir).ReadInfo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if !strings.HasPrefix(info.Spool, "/dev/shm/mpitrace-") {
 		t.Skipf("spool was %q: /dev/shm has no room here", info.Spool)
 	}
@@ -115,9 +110,7 @@ func TestRunScript(t *testing.T) {
 		for _, n := range []string{"1", "2", "3"} {
 			script += m.launcher + " -n " + n + " " + m.ring(t) + " 10" + n + "\n"
 		}
-		if err := os.WriteFile(filepath.Join(dir, "job.sh"), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, filepath.Join(dir, "job.sh"), script)
 		got := sh(t, dir, "$mpitrace run -o run --format prof --mpi "+m.name+" -- ./job.sh")
 		if got.code != 0 || !strings.Contains(got.stderr, "is a script") {
 			t.Fatalf("status %d\n%s", got.code, got.stderr)
@@ -288,9 +281,7 @@ func TestRunAddressSanitizer(t *testing.T) {
 func abs(t *testing.T, path string) string {
 	t.Helper()
 	full, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return full
 }
 
@@ -300,9 +291,7 @@ func TestReportAfterRunWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	// The script ends only after the shell that started it has killed mpitrace.
 	script := "#!/bin/sh\n" + mpis[1].ring(t) + " 100\ntouch done\nsleep 2\n"
-	if err := os.WriteFile(filepath.Join(dir, "job.sh"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(dir, "job.sh"), script)
 	sh(t, dir, "$mpitrace run -o run --mpi mpich -- ./job.sh & p=$!; while ! test -e done; do sleep 0.01; done; kill -9 $p; wait $p")
 	runDir := filepath.Join(dir, "run")
 	if got := call("report", runDir); got.code != 0 || !strings.Contains(got.stdout, "1 of 1 ranks") {
@@ -327,9 +316,7 @@ func TestReportRank(t *testing.T) {
 	}
 	before := call("report", runDir)
 	// Without recordings, the summary comes from the merged file.
-	if err := os.RemoveAll(rundir.Dir(runDir).Recordings()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.RemoveAll(rundir.Dir(runDir).Recordings()))
 	if after := call("report", runDir); after.stdout != before.stdout || after.code != 0 {
 		t.Errorf("without recordings:\n%s\nwith:\n%s", after.stdout+after.stderr, before.stdout)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // receiving makes a run directory of three ranks that entered MPI_Recv ten
@@ -22,18 +24,11 @@ import (
 // another host.
 func receiving(t *testing.T) rundir.Dir {
 	t.Helper()
-	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := runs.New(t)
 	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, gone.Run())
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	now := time.Now().UnixNano()
 	for rank, pid := range []int{os.Getpid(), gone.Process.Pid, os.Getpid()} {
 		p := &profile.Profile{Run: "stuck", Rank: rank, Size: 3, Host: host, Pid: pid, Program: "/opt/ring", State: profile.Running,
@@ -44,9 +39,7 @@ func receiving(t *testing.T) rundir.Dir {
 		if rank == 2 {
 			p.Host = "elsewhere"
 		}
-		if err := recordingtest.WriteFile(filepath.Join(dir.Recordings(), fmt.Sprintf("%s-%d-%d.rec", p.Host, pid, rank)), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(dir.Recordings(), fmt.Sprintf("%s-%d-%d.rec", p.Host, pid, rank)), p)
 	}
 	return dir
 }
@@ -55,14 +48,10 @@ func receiving(t *testing.T) rundir.Dir {
 func mapFile(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	at, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { syscall.Munmap(at) })
 }
 
@@ -75,9 +64,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("before it is mapped: got %+v, want %s", got, want)
 	}
 	files, err := dir.RecordingFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, "-0.rec") {
 			mapFile(t, file)
@@ -113,18 +100,14 @@ func contents(t *testing.T, dir rundir.Dir) string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return out.String()
 }
 
 func TestStatusOfNode(t *testing.T) {
 	dir := receiving(t)
 	files, err := dir.RecordingFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, file := range files {
 		if !strings.HasSuffix(file, "-2.rec") {
 			mapFile(t, file) // rank 1's recording names another process

@@ -11,33 +11,25 @@ import (
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// relay is the trace of one of three ranks. Rank r receives from rank r-1 for r
-// seconds and then sends to rank r+1 for one second.
-type relay struct{ rank int }
-
-func (r relay) Trace() *profile.Trace {
-	return &profile.Trace{Run: "job", Rank: r.rank, Size: 3, Threads: 1, Comms: []profile.TraceComm{{Label: "MPI_COMM_WORLD", Size: 3, Rank: r.rank}}}
-}
-
-func (r relay) Each(f func(*profile.Events, []profile.EventKind) error) error {
+// relay returns the trace of one of three ranks. Rank r receives from rank r-1
+// for r seconds and then sends to rank r+1 for one second.
+func relay(rank int) *jobs.Process {
 	const second = 1_000_000_000
-	before, after := int32(r.rank-1), int32(r.rank+1)
-	if r.rank == 0 {
+	before, after := int32(rank-1), int32(rank+1)
+	if rank == 0 {
 		before = profile.PeerProcNull
 	}
-	if r.rank == 2 {
+	if rank == 2 {
 		after = profile.PeerProcNull
 	}
-	at := int64(r.rank) * second
-	return f(&profile.Events{
-		Start: []int64{0, at}, Duration: []int64{at, second}, Bytes: []uint64{8, 8}, Kind: []uint32{0, 1},
-		Tag: []int32{1, 1}, Link: []int32{0, 0}, Seq: []uint32{1, 1},
-	}, []profile.EventKind{
-		{Call: "Recv", Direction: profile.Recv, Peer: before},
-		{Call: "Ssend", Direction: profile.Send, Peer: after},
-	})
+	at := int64(rank) * second
+	p := jobs.NewProcess("job", rank, 3)
+	p.Add(jobs.Recv("Recv", 0, at, before, 8, 1), jobs.Send("Ssend", at, at+second, after, 8, 1))
+	return p
 }
 
 // relayRun returns a run directory with the traces of a relay.
@@ -46,16 +38,10 @@ func relayRun(t *testing.T) string {
 	dir := rundir.Dir(t.TempDir())
 	for rank := range 3 {
 		var file bytes.Buffer
-		if err := tracefile.Write(&file, relay{rank}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(dir.TraceFile(rank), file.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, tracefile.Write(&file, relay(rank)))
+		testenv.WriteFile(t, dir.TraceFile(rank), file.Bytes())
 	}
-	if err := dir.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{{Run: "job", Program: "relay"}}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, dir.WriteInfo(&rundir.Info{Jobs: []rundir.JobInfo{{Run: "job", Program: "relay"}}}))
 	return string(dir)
 }
 
@@ -66,10 +52,7 @@ func TestTimeline(t *testing.T) {
 	if got.code != 0 || got.stdout != path+"\n" || got.stderr != "" {
 		t.Fatalf("%+v", got)
 	}
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.ReadFile(t, path)
 	if size, err := png.DecodeConfig(bytes.NewReader(file)); err != nil || size.Width != 800 || size.Height > 900 {
 		t.Errorf("%v, %v", size, err)
 	}
@@ -136,9 +119,7 @@ func TestTimelineWrongUse(t *testing.T) {
 			t.Errorf("%s: %+v, want status %d and %q", c.args, got, c.code, c.want)
 		}
 	}
-	if err := os.WriteFile(rundir.Dir(dir).TraceFile(1), []byte("ARROW1"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, rundir.Dir(dir).TraceFile(1), "ARROW1")
 	if got := call("timeline", dir); got.code != exitError || !strings.Contains(got.stderr, "trace.1.arrow") {
 		t.Errorf("damaged: %+v", got)
 	}

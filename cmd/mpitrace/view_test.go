@@ -17,6 +17,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/views"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // running is mpitrace as a process of its own.
@@ -35,16 +36,10 @@ func startProgram(t *testing.T, environment []string, name string, args ...strin
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), environment...)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	errs, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	return &running{cmd, bufio.NewReader(out), bufio.NewReader(errs)}
 }
@@ -93,9 +88,7 @@ func get(t *testing.T, address, path string, v any) {
 		separator = "&"
 	}
 	got, err := http.Get(site + path + separator + "token=" + token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer got.Body.Close()
 	if err := json.NewDecoder(got.Body).Decode(v); err != nil || got.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s, %v", path, got.Status, err)
@@ -151,9 +144,7 @@ func TestView(t *testing.T) {
 	}
 	_, token, _ := strings.Cut(address, "token=")
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, file := range all {
 		for _, of := range []string{file, filepath.Join(filepath.Dir(file), "environ")} {
 			if text, _ := os.ReadFile(of); bytes.Contains(text, []byte(token)) {

@@ -54,9 +54,7 @@ func program(t *testing.T, args ...string) (stderr string, status int) {
 func sparse(t *testing.T, path, head string, size int64) string {
 	t.Helper()
 	put(t, path, head)
-	if err := os.Truncate(path, size); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(path, size))
 	return path
 }
 
@@ -124,9 +122,7 @@ func hostileFormats(t *testing.T) map[string][]byte {
 		},
 	} {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, write(&b))
 		out[name] = b.Bytes()
 	}
 	return out
@@ -147,9 +143,7 @@ func TestDamagedFiles(t *testing.T) {
 				} else {
 					damaged[at] ^= 1 << (i / 2 % 8)
 				}
-				if err := os.WriteFile(path, damaged, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				testenv.WriteFile(t, path, damaged)
 				stdout, _, err := runCommand("--force", "--format", "csv", "-o", out, path)
 				switch left, _ := os.ReadDir(out); {
 				case err == nil && format == "arrow" && i%2 == 0:
@@ -159,9 +153,7 @@ func TestDamagedFiles(t *testing.T) {
 				case err != nil && !strings.Contains(err.Error(), path):
 					t.Errorf("damaged at %d of %d: the error names no file: %v", at, len(clean), err)
 				}
-				if err := os.RemoveAll(out); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, os.RemoveAll(out))
 			}
 			var memory runtime.MemStats
 			if runtime.ReadMemStats(&memory); memory.Sys >= maxMemory {

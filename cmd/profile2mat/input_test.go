@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestPrefix(t *testing.T) {
@@ -66,13 +67,8 @@ func TestStandardInput(t *testing.T) {
 	text := rankFile(0, 2) + rankFile(1, 2)
 	job := synth.NewRing(1)
 	var rec bytes.Buffer
-	if err := recordingtest.Write(&rec, job.Profile(0)); err != nil {
-		t.Fatal(err)
-	}
-	arrow, err := os.ReadFile(arrowFile(t, "a.arrow", "one", 0, 1, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&rec, job.Profile(0)))
+	arrow := testenv.ReadFile(t, arrowFile(t, "a.arrow", "one", 0, 1, 2))
 	for name, c := range map[string]struct{ stdin, file, size string }{
 		"prof":      {text, "stdin_size_all.mat", "5 10 \n11 5 \n"},
 		"arrow":     {string(arrow), "mpi_size_all.mat", "0 7 0 \n0 0 7 \n7 0 0 \n"},
@@ -105,9 +101,7 @@ func TestStandardInput(t *testing.T) {
 // TestPipe reads a file that can be read only once.
 func TestPipe(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := syscall.Mkfifo("pipe", 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, syscall.Mkfifo("pipe", 0o666))
 	done := make(chan error, 1)
 	go func() { done <- os.WriteFile("pipe", []byte(rankFile(0, 2)+rankFile(1, 2)), 0o666) }()
 	files, _ := mustRun(t, "pipe")
@@ -119,15 +113,11 @@ func TestPipe(t *testing.T) {
 // recordingsOf writes a recording for each process.
 func recordingsOf(t *testing.T, dir string, ps ...*profile.Profile) []string {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir)
 	var out []string
 	for _, p := range ps {
 		path := filepath.Join(dir, fmt.Sprintf("%s-%d.rec", p.Run, p.Rank))
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		out = append(out, path)
 	}
 	return out
@@ -182,9 +172,7 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 	dir := t.TempDir()
 	link := func(to, name string) string {
 		path := filepath.Join(dir, name)
-		if err := os.Symlink(to, path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Symlink(to, path))
 		return path
 	}
 	loop := link("loop", "loop")
@@ -193,13 +181,9 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 	empty := filepath.Join(dir, "empty")
 	inside := filepath.Join(dir, "inside") // contains a link to itself
 	for _, path := range []string{empty, filepath.Join(inside, "recordings")} {
-		if err := os.MkdirAll(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Mkdir(t, path)
 	}
-	if err := os.Symlink("..", filepath.Join(inside, "recordings", "up.rec")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Symlink("..", filepath.Join(inside, "recordings", "up.rec")))
 	dangling := link("nowhere", "dangling")
 	for path, want := range map[string]string{
 		loop: "too many levels of symbolic links", around: "too many levels of symbolic links",

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
@@ -44,10 +42,7 @@ func mustRun(t *testing.T, args ...string) (files map[string]string, stderr stri
 	files = map[string]string{}
 	for path := range strings.Lines(stdout) {
 		path = strings.TrimSuffix(path, "\n")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, path)
 		files[filepath.Base(path)] = string(text)
 	}
 	return files, stderr
@@ -64,12 +59,8 @@ func names(files map[string]string) []string {
 
 func put(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Dir(path))
+	testenv.WriteFile(t, path, text)
 	return path
 }
 
@@ -94,9 +85,7 @@ func TestDirectedProf(t *testing.T) {
 		want["x_msg_"+class+".mat"] = "1 2 0 \n0 1 2 \n2 0 1 \n"
 		want["x_avg_"+class+".mat"] = "5 5 0 \n0 5 6 \n6 0 5 \n" // 5.5 is rounded to even
 	}
-	if diff := cmp.Diff(want, files); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, files)
 	if stderr != "" {
 		t.Errorf("said %q", stderr)
 	}
@@ -139,12 +128,8 @@ func TestExistingFilesAreKept(t *testing.T) {
 func TestFailureLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "x.prof"), rankFile(0, 2))
-	if err := os.Mkdir(filepath.Join(dir, "x_msg_all.mat"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "x_size_all.mat"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Join(dir, "x_msg_all.mat"))
+	testenv.Mkdir(t, filepath.Join(dir, "x_size_all.mat"))
 	if _, _, err := runCommand(path, "--force"); err == nil {
 		t.Fatal("wrote a file where there is a directory")
 	}
@@ -184,9 +169,7 @@ func TestRefusalMakesNoDirectory(t *testing.T) {
 	path := put(t, filepath.Join(dir, "x.prof"), "E\t0\t1999999999\t1 bytes\t1 msgs sent\n")
 	for _, out := range []string{"new", "a/b/c", "there"} {
 		if out == "there" {
-			if err := os.Mkdir(filepath.Join(dir, out), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Mkdir(t, filepath.Join(dir, out))
 		}
 		_, _, err := runCommand(path, "--format", "npy", "--max-pairs", "0", "-o", filepath.Join(dir, out))
 		if err == nil || !strings.Contains(err.Error(), "bytes or more, "+filepath.Join(dir, out)+" has ") {
@@ -275,17 +258,11 @@ func TestDamagedRecordings(t *testing.T) {
 		dir := t.TempDir()
 		for r := range 3 {
 			path := filepath.Join(dir, "recordings", fmt.Sprintf("%d.rec", r))
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := recordingtest.WriteFile(path, processOf("one", 1, r)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Mkdir(t, filepath.Dir(path))
+			recordingtest.Record(t, path, processOf("one", 1, r))
 		}
 		cut := filepath.Join(dir, "recordings", "1.rec")
-		if err := os.Truncate(cut, length); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Truncate(cut, length))
 		if _, _, err := runCommand(dir); err == nil || !strings.Contains(err.Error(), cut) || !strings.Contains(err.Error(), "--skip-damaged") {
 			t.Errorf("%s: got error %v", name, err)
 		}
@@ -335,13 +312,9 @@ func arrowFile(t *testing.T, path, run string, ranks ...int) string {
 func arrowOf(t *testing.T, path string, ps []*profile.Profile) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := table.WriteProfile(&b, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteProfile(&b, profile.List(ps)))
 	if filepath.Base(path) == "profile.arrow" { // with the other tables of a run
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), readback.WriteTables(filepath.Dir(path), profile.List(ps))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), readback.WriteTables(filepath.Dir(path), profile.List(ps))))
 	}
 	return put(t, path, b.String())
 }
@@ -395,10 +368,7 @@ func TestExamples(t *testing.T) {
 		var stdin strings.Builder
 		if before, after, piped := strings.Cut(line, " | "); piped {
 			for _, path := range expanded(strings.Fields(before)[1:]) {
-				text, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testenv.ReadFile(t, path)
 				stdin.Write(text)
 			}
 			line = after
@@ -438,9 +408,7 @@ func TestLatePhaseFails(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
-	if err := os.Remove(mine); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(mine))
 	if files, _ := mustRun(t, "-o", out, filepath.Join(dir, "p")); len(files) != 3*6 {
 		t.Errorf("wrote %q", names(files))
 	}

@@ -41,15 +41,10 @@ func byScript(t *testing.T, script, name, prof string) map[string]string {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	written, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.mat"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	files := map[string]string{}
 	for _, w := range written {
-		text, err := os.ReadFile(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, w)
 		files[filepath.Base(w)] = string(text)
 	}
 	return files
@@ -120,10 +115,7 @@ func TestPhasesAsScripts(t *testing.T) {
 	}
 	written, _ := filepath.Glob("*.mat")
 	for _, name := range written {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, name)
 		want[name] = string(text)
 	}
 	ours, stderr := mustRun(t, "--symmetric", filepath.Join(dir, "phase"))
@@ -144,10 +136,7 @@ func TestOpenMPI(t *testing.T) {
 	perl := script(t)
 	all := ""
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, path)
 		compareWithScript(t, perl, filepath.Base(path), string(text))
 		all += string(text)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // physicalJob returns the run of mixedJob, for which the MPI library also
@@ -19,9 +20,7 @@ import (
 func physicalJob(t *testing.T, calls bool) string {
 	t.Helper()
 	ps, err := readback.Profiles(filepath.Join(mixedJob(t), "profile.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for r, p := range ps {
 		flow := func(k profile.Kind, to int, bytes, messages uint64) profile.Flow {
 			return profile.Flow{Kind: k, From: r, To: (r + to) % 4, Bytes: bytes, Messages: messages}
@@ -69,9 +68,7 @@ func TestPhysicalMatrices(t *testing.T) {
 
 func TestPhysicalUnknown(t *testing.T) {
 	ps, err := readback.Profiles(filepath.Join(physicalJob(t, true), "profile.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	ps[1].Physical = &profile.Physical{Unknown: "it was killed"}
 	path := arrowOf(t, filepath.Join(t.TempDir(), "profile.arrow"), ps)
 	_, stderr := mustRun(t, "-o", t.TempDir(), "--class", "physical", path)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // mixedJob returns the run directory of four ranks on two nodes. Rank r sends
@@ -108,9 +109,7 @@ func TestSelections(t *testing.T) {
 				}
 			}
 			slices.Sort(want)
-			if diff := cmp.Diff(want, names(files)); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, want, names(files))
 			if got := files["app"+c.slug+"_size_all.mat"]; got != c.size {
 				t.Errorf("got\n%swant\n%s", got, c.size)
 			}
@@ -137,9 +136,7 @@ func TestFormatsOfFiles(t *testing.T) {
 		want = append(want, fmt.Sprintf("app.class-one-sided_size_%s.png", class), fmt.Sprintf("app.class-one-sided_size_%s.svg", class))
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, names(files)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, names(files))
 	if got := files["app.class-one-sided_osc.csv"]; got != "sender,receiver,messages,bytes\n0,3,1,9\n1,0,1,9\n2,1,1,9\n3,2,1,9\n" {
 		t.Errorf("got %q", got)
 	}
@@ -204,14 +201,9 @@ func TestClassOfFiles(t *testing.T) {
 	var matrices [2]string
 	for i, name := range []string{"one-sided", "osc"} {
 		stdout, _, err := runCommand("--class", name, "--format", "csv", "-o", t.TempDir(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		first, _, _ := strings.Cut(stdout, "\n")
-		text, err := os.ReadFile(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.ReadFile(t, first)
 		matrices[i] = strings.ReplaceAll(string(text), "one-sided", "osc")
 	}
 	if matrices[0] != matrices[1] || !strings.Contains(matrices[0], "\n0,") {
@@ -334,9 +326,7 @@ func TestPicturesKeepCollectivesApart(t *testing.T) {
 	} {
 		out := t.TempDir()
 		stdout, _, err := runCommand(append(strings.Fields(c.flags), "--format", "svg", "-o", out, dir)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if first, _, _ := strings.Cut(stdout, "\n"); first != filepath.Join(out, c.first) {
 			t.Errorf("%s: the first picture is %s", c.flags, first)
 		}

@@ -15,8 +15,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // writeRun writes the tables of some processes into a directory, and returns the path of
@@ -32,34 +33,22 @@ func writeRun(t testing.TB, ps []*profile.Profile) string {
 	}}
 	var comms bytes.Buffer
 	for _, p := range ps {
-		if err := w.Add(p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.Add(p))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Comms.Write(&comms); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
+	testenv.NoError(t, w.Comms.Write(&comms))
 	for _, f := range files {
 		f.Close()
 	}
-	if err := os.WriteFile(filepath.Join(dir, "comms.arrow"), comms.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "comms.arrow"), comms.Bytes())
 	return filepath.Join(dir, "profile.arrow")
 }
 
 func read(t testing.TB, path string) (ps []*profile.Profile) {
 	t.Helper()
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.NoError(t, f.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }))
 	return ps
 }
 
@@ -90,13 +79,13 @@ func cells(ps []*profile.Profile) map[string]matrix.Volume {
 
 func TestCells(t *testing.T) {
 	jobs := map[string][]*profile.Profile{
-		"one job":         tabletest.Job("a"),
-		"several jobs":    append(tabletest.Job("b"), tabletest.Job("a")...),
-		"killed":          tabletest.Killed("a"),
-		"other settings":  tabletest.Settings("a"),
-		"library's own":   tabletest.Physical("a"),
-		"rank not known":  append([]*profile.Profile{{Run: "a", Rank: -1, Size: -1, State: profile.Running}, {Run: "a", Rank: -1, Size: -1, State: profile.Running, Host: "b"}}, tabletest.Job("a")...),
-		"only some ranks": tabletest.Job("a")[2:],
+		"one job":         jobs.Full("a"),
+		"several jobs":    append(jobs.Full("b"), jobs.Full("a")...),
+		"killed":          jobs.Killed("a"),
+		"other settings":  jobs.MixedTimings("a"),
+		"library's own":   jobs.Physical("a"),
+		"rank not known":  append([]*profile.Profile{{Run: "a", Rank: -1, Size: -1, State: profile.Running}, {Run: "a", Rank: -1, Size: -1, State: profile.Running, Host: "b"}}, jobs.Full("a")...),
+		"only some ranks": jobs.Full("a")[2:],
 	}
 	for name, ps := range jobs {
 		t.Run(name, func(t *testing.T) {

@@ -14,20 +14,17 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // FuzzReader reads damaged tables: no panic, bounded memory, and an error names the file.
 func FuzzReader(f *testing.F) {
-	path := writeRun(f, tabletest.Readings("one"))
+	path := writeRun(f, jobs.Readings("one"))
 	tables := []string{"profile", "ranks", "comms", "vectors", "pvars"}
 	for i, name := range tables {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), name+".arrow"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := testenv.ReadFile(f, filepath.Join(filepath.Dir(path), name+".arrow"))
 		f.Add(data, uint8(i), uint16(0), byte(0))
 		for at := len(data) - 1; at > 0; at -= 1999 { // the footer is at the end
 			f.Add(data, uint8(i), uint16(at), byte(1+at%255))
@@ -37,17 +34,13 @@ func FuzzReader(f *testing.F) {
 		name := tables[int(of)%len(tables)]
 		path := filepath.Join(filepath.Dir(path), name+".arrow")
 		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer os.WriteFile(path, whole, 0o666)
 		data = bytes.Clone(data)
 		if len(data) > 0 {
 			data[int(at)%len(data)] ^= flip
 		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, data)
 		used := testenv.Allocated(func() {
 			var file *File
 			if file, err = Open(filepath.Join(filepath.Dir(path), "profile.arrow")); err == nil {
@@ -65,7 +58,7 @@ func FuzzReader(f *testing.F) {
 
 // TestRankTwice has two processes of one rank, as a damaged table may have.
 func TestRankTwice(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	twice := *ps[1]
 	twice.Rows, twice.Vectors = nil, nil
 	got := read(t, writeRun(t, slices.Insert(slices.Clone(ps), 2, &twice)))
@@ -87,12 +80,10 @@ func TestMissingTables(t *testing.T) {
 		{[]string{"comms", "ranks", "vectors"}, []string{"Allreduce (120 messages)", "Scan (6 messages)", "Alltoallv (12 messages)"}},
 	} {
 		t.Run(strings.Join(test.missing, ","), func(t *testing.T) {
-			ps := tabletest.Job("run")
+			ps := jobs.Full("run")
 			path := writeRun(t, ps)
 			for _, name := range test.missing {
-				if err := os.Remove(filepath.Join(filepath.Dir(path), name+".arrow")); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, os.Remove(filepath.Join(filepath.Dir(path), name+".arrow")))
 			}
 			got := read(t, path)
 			untold := strings.Join(got[len(got)-1].Untold, "\n")
@@ -120,18 +111,11 @@ func TestMissingTables(t *testing.T) {
 // rewrite writes columns of a table to a file.
 func rewrite(t *testing.T, path string, keep func(name string) bool) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, path)
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	batch, err := in.RecordAt(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var fields []arrow.Field
 	var cols []arrow.Array
 	for i, f := range batch.Schema().Fields() {
@@ -151,15 +135,13 @@ func rewrite(t *testing.T, path string, keep func(name string) bool) {
 	if err == nil {
 		err = os.WriteFile(path, out.Bytes(), 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 // TestMissingColumns removes one column after the other: it is an error that names the
 // column, or the default that its table states.
 func TestMissingColumns(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for i := range table.ProfileColumns {
 		c := &table.ProfileColumns[i]
 		path := writeRun(t, ps)
@@ -182,7 +164,7 @@ func TestMissingColumns(t *testing.T) {
 
 // TestNeededColumns reads a file of the needed columns alone.
 func TestNeededColumns(t *testing.T) {
-	ps := tabletest.Job("")
+	ps := jobs.Full("")
 	path := writeRun(t, ps)
 	needed := func(name string) bool {
 		return slices.ContainsFunc(table.ProfileColumns, func(c table.Column[table.Fact]) bool { return c.Name == name && c.Absent == table.Required })

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestLost reads what was damaged, with ranks.arrow and without: each damage once.
 func TestLost(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for i, p := range ps {
 		p.Problems, p.Source = nil, fmt.Sprintf("recordings/%d.rec", i)
 	}
@@ -44,9 +45,7 @@ func TestLostWithoutRows(t *testing.T) {
 	path := writeRun(t, []*profile.Profile{{Run: "run", Source: "0.rec", Problems: []string{"byte 1: truncated"}}})
 	removeRanks(t, path)
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	err = f.Each(func(p *profile.Profile) error { return fmt.Errorf("rank %d", p.Rank) })
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "0.rec is damaged: byte 1: truncated") {
 		t.Errorf("got %v", err)
@@ -55,7 +54,5 @@ func TestLostWithoutRows(t *testing.T) {
 
 func removeRanks(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(filepath.Dir(path), "ranks.arrow")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(filepath.Join(filepath.Dir(path), "ranks.arrow")))
 }

@@ -9,20 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestRewritten reads tables that pandas, polars and pyarrow have rewritten. The matrices
 // and the sums are those of the profiles.
 func TestRewritten(t *testing.T) {
-	ps := append(tabletest.Readings("one"), tabletest.Physical("two")...)
+	ps := append(jobs.Readings("one"), jobs.Physical("two")...)
 	run, out := filepath.Dir(writeRun(t, ps)), t.TempDir()
 	root, err := testenv.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	cmd := exec.Command(testenv.Python(t), filepath.Join(root, "tests", "python", "rewrite.py"), run, out)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("rewrite.py: %v\n%s", err, text)

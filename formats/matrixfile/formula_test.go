@@ -49,9 +49,7 @@ func (f formula) table(n int) formula {
 // sheetsOf builds the matrices of a job as profile2mat does.
 func sheetsOf(t testing.TB, j *synth.Job) map[matrix.TrafficClass]*Sheet {
 	builder := matrix.NewBuilder(nil)
-	if err := j.Each(func(p *profile.Profile) error { builder.Add(p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, j.Each(func(p *profile.Profile) error { builder.Add(p); return nil }))
 	ms, out := builder.Matrices(), map[matrix.TrafficClass]*Sheet{}
 	for c := range formulas(j) {
 		out[c] = &Sheet{Matrix: &ms[c], N: j.Ranks, Line: "rank", Program: j.Name, Class: c}
@@ -385,9 +383,7 @@ func TestFormulas(t *testing.T) {
 					testenv.At(t, testenv.Quick)
 				}
 				j, err := synth.Named(shape, ranks)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				sheets := sheetsOf(t, j)
 				for class, f := range formulas(j) {
 					f = f.table(ranks)
@@ -422,9 +418,7 @@ func TestFormulasOf10000(t *testing.T) {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
 			j, err := synth.Named(shape, ranks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if shape == "alltoall" {
 				testenv.At(t, testenv.All) // 10^8 cells
 				j.Collectives = j.Collectives[:1]

@@ -187,15 +187,11 @@ func TestJSON(t *testing.T) {
   [1,0,2,7],
   [2,2,1,18446744073709551615]]}
 ` // bytes are a sum modulo 2^64
-	if diff := cmp.Diff(want, text); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, text)
 	s := means()
 	s.Labels = []string{"a", "\"b", "c"}
 	var got map[string]any
-	if err := json.Unmarshal([]byte(written(t, "json", s, Size)), &got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal([]byte(written(t, "json", s, Size)), &got))
 	if diff := cmp.Diff(map[string]any{"class": "external", "line": "rank", "program": "app", "n": 3., "symmetric": true,
 		"labels": []any{"a", "\"b", "c"}, "messages": 8., "bytes": 18., "columns": []any{"sender", "receiver", "messages", "bytes"},
 		"entries": []any{[]any{0., 1., .5, 2.5}, []any{0., 2., 1.5, 3.5}, []any{1., 0., .5, 2.5}, []any{1., 1., 4., 6.}, []any{2., 0., 1.5, 3.5}}}, got); diff != "" {
@@ -220,18 +216,14 @@ func TestDivideRoundsHalvesToEven(t *testing.T) {
 // are few lines, and bins that sum blocks of lines if there are many.
 func TestPictures(t *testing.T) {
 	h := Heatmap(directed(), Size)
-	if diff := cmp.Diff([][]float64{{0, 5, 0, 0}, {7, 0, 0, 0}, {0, 0, 1 << 64, 0}, {0, 0, 0, 0}}, h.Cells); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, [][]float64{{0, 5, 0, 0}, {7, 0, 0, 0}, {0, 0, 1 << 64, 0}, {0, 0, 0, 0}}, h.Cells)
 	if h.Title != "app: bytes from rank to rank: point-to-point" || h.Note(0, 1) != "2 messages" || h.PerBin != 1 || h.Unit != plot.Bytes {
 		t.Errorf("got %q, %q, %d", h.Title, h.Note(0, 1), h.PerBin)
 	}
 	s := means()
 	s.Selection, s.Labels = "call Isend", []string{"a", "b", "c"}
 	h = Heatmap(s, Msg)
-	if diff := cmp.Diff([][]float64{{0, .5, 1.5}, {.5, 4, 0}, {1.5, 0, 0}}, h.Cells); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, [][]float64{{0, .5, 1.5}, {.5, 4, 0}, {1.5, 0, 0}}, h.Cells)
 	if h.Title != "app: messages between ranks, mean of both directions: point-to-point (call Isend)" || h.Note(0, 1) != "2.5 bytes" || h.Unit != plot.Count {
 		t.Errorf("got %q, %q", h.Title, h.Note(0, 1))
 	}

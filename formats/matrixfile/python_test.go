@@ -3,7 +3,6 @@ package matrixfile
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -49,13 +48,9 @@ func TestPython(t *testing.T) {
 // writeForPython writes a matrix in all formats, and known.json.
 func writeForPython(t *testing.T, dir string, s *Sheet, at func(from, to int) synth.Volume) {
 	t.Helper()
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir)
 	put := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(dir, name), text)
 	}
 	for _, f := range Table {
 		for _, q := range f.Quantities {
@@ -79,8 +74,6 @@ func writeForPython(t *testing.T, dir string, s *Sheet, at func(from, to int) sy
 		known.Bytes, known.Messages = append(known.Bytes, bytes), append(known.Messages, messages)
 	}
 	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	put("known.json", string(text))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -16,10 +15,7 @@ import (
 // FuzzReader reads damaged files whose checksum is right: no panic, and bounded memory.
 func FuzzReader(f *testing.F) {
 	for _, name := range []string{"version-2.arrow", "version-3.arrow"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := testenv.ReadFile(f, filepath.Join("testdata", name))
 		f.Add(data, uint16(0), byte(0))
 		for at := 8; at < len(data); at += 397 {
 			f.Add(data, uint16(at), byte(1+at%255))
@@ -33,9 +29,7 @@ func FuzzReader(f *testing.F) {
 		}
 		reseal(data)
 		path := filepath.Join(dir, "profile.arrow")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, data)
 		used := testenv.Allocated(func() {
 			if file, err := Open(path, arrowfile.Facts); err == nil {
 				_ = file.Each(func(*profile.Profile) error { return nil }) // any error is right

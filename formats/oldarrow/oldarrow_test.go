@@ -3,7 +3,6 @@ package oldarrow
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,8 +11,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func read(path string) (ps []*profile.Profile, err error) {
@@ -25,13 +25,11 @@ func read(path string) (ps []*profile.Profile, err error) {
 	return ps, err
 }
 
-// TestVersion3 reads a file that commit ac75958 wrote of tabletest.Physical, without problems.
+// TestVersion3 reads a file that commit ac75958 wrote of jobs.Physical, without problems.
 func TestVersion3(t *testing.T) {
 	got, err := read(filepath.Join("testdata", "version-3.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := tabletest.Physical("a run")
+	testenv.NoError(t, err)
+	want := jobs.Physical("a run")
 	for _, p := range want {
 		p.Problems = nil
 	}
@@ -54,17 +52,12 @@ func TestVersion2(t *testing.T) {
 
 // TestDamage checks that each flipped byte is found, and that the error names the file.
 func TestDamage(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "version-3.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, filepath.Join("testdata", "version-3.arrow"))
 	path := filepath.Join(t.TempDir(), "profile.arrow")
 	for at := 8; at < len(data); at += 101 {
 		damaged := bytes.Clone(data)
 		damaged[at] ^= 0x40
-		if err := os.WriteFile(path, damaged, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, damaged)
 		if _, err := read(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("byte %d: error %v", at, err)
 		}
@@ -73,13 +66,9 @@ func TestDamage(t *testing.T) {
 
 func TestNoSeal(t *testing.T) {
 	var out bytes.Buffer
-	if err := table.WriteProfile(&out, profile.List(tabletest.Job("run"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteProfile(&out, profile.List(jobs.Full("run"))))
 	path := filepath.Join(t.TempDir(), "profile.arrow")
-	if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, out.Bytes())
 	if _, err := Open(path, arrowfile.Facts); !errors.Is(err, ErrNoSeal) {
 		t.Errorf("error %v", err)
 	}

@@ -26,20 +26,14 @@ func write(t *testing.T, node schema.Node, rows int, chunks ...*Chunk) *file.Rea
 	root := schema.MustGroup(schema.NewGroupNode("table", parquet.Repetitions.Required, schema.FieldList{node}, -1))
 	w := NewWriter(&out, root, Options{CreatedBy: "test", Metadata: map[string]string{"key": "value"}, SortedBy: []int{0}, Packer: packed})
 	for _, c := range chunks {
-		if err := w.WriteGroup(rows, []*Chunk{c}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.WriteGroup(rows, []*Chunk{c}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	if w.Size() != int64(out.Len()) {
 		t.Errorf("size %d of %d bytes", w.Size(), out.Len())
 	}
 	in, err := file.NewParquetReader(bytes.NewReader(out.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return in
 }
 
@@ -48,9 +42,7 @@ func write(t *testing.T, node schema.Node, rows int, chunks ...*Chunk) *file.Rea
 func read[V any](t *testing.T, in *file.Reader, group int) (values []V, definition, repetition []int16) {
 	t.Helper()
 	chunk, err := in.RowGroup(group).Column(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	typed := chunk.(interface {
 		ReadBatch(n int64, values []V, defLevels, repLevels []int16) (total int64, valuesRead int, err error)
 	})
@@ -69,17 +61,13 @@ func read[V any](t *testing.T, in *file.Reader, group int) (values []V, definiti
 func stats(t *testing.T, in *file.Reader) metadata.EncodedStatistics {
 	t.Helper()
 	chunk, err := in.RowGroup(0).MetaData().ColumnChunk(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s, err := chunk.Statistics()
 	if err != nil || s == nil {
 		t.Fatalf("no statistics: %v", err)
 	}
 	encoded, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return encoded
 }
 
@@ -163,9 +151,7 @@ func TestNulls(t *testing.T) {
 func TestLists(t *testing.T) {
 	item := schema.NewInt32Node("element", parquet.Repetitions.Required, -1)
 	node, err := schema.ListOfWithName("c", item, parquet.Repetitions.Required, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	c := new(Chunk)
 	c.Reset()
 	c.SetLists([]int{2, 0, 1, 3})

@@ -2,6 +2,9 @@ package perfetto
 
 import (
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // counted counts the bytes written to it.
@@ -16,7 +19,7 @@ func (c *counted) Write(p []byte) (int, error) {
 // every third slice has an arrow and changes four counters.
 func BenchmarkWrite(b *testing.B) {
 	const ranks, steps = 16, 2000
-	ps := sources(ring(ranks, steps))
+	ps := jobs.Sources(ring(ranks, steps)...)
 	for _, test := range []struct {
 		name string
 		o    Options
@@ -25,9 +28,7 @@ func BenchmarkWrite(b *testing.B) {
 			var size counted
 			for b.Loop() {
 				size = 0
-				if err := Write(&size, ps, test.o); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, Write(&size, ps, test.o))
 			}
 			events := float64(ranks * steps * 5)
 			b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")

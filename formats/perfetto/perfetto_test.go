@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -36,16 +36,12 @@ type event struct {
 }
 
 // export writes processes that start at 1000 s, and reads the file.
-func export(t *testing.T, o Options, ps ...*eventstest.Process) file {
+func export(t *testing.T, o Options, ps ...*jobs.Process) file {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, sources(ps), o); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&out, jobs.Sources(ps...), o))
 	zip, err := gzip.NewReader(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var f file
 	text, err := io.ReadAll(zip)
 	if err == nil {
@@ -55,13 +51,6 @@ func export(t *testing.T, o Options, ps ...*eventstest.Process) file {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return f
-}
-
-func sources(ps []*eventstest.Process) (out []profile.EventSource) {
-	for _, p := range ps {
-		out = append(out, p)
-	}
-	return out
 }
 
 // of returns the events of a phase.
@@ -106,9 +95,9 @@ const second = int64(1e9)
 // after the send's start.
 func TestBlocking(t *testing.T) {
 	const t0 = 1000 * second
-	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
-	a.Add(eventstest.Call("Init", t0, t0+500), eventstest.Send("Send", t0+3000, t0+4500, 1, 100, 1))
-	b.Add(eventstest.Recv("Recv", t0+1000, t0+5001, 0, 100, 1))
+	a, b := jobs.NewProcess("run", 0, 2), jobs.NewProcess("run", 1, 2)
+	a.Add(jobs.Call("Init", t0, t0+500), jobs.Send("Send", t0+3000, t0+4500, 1, 100, 1))
+	b.Add(jobs.Recv("Recv", t0+1000, t0+5001, 0, 100, 1))
 	f := export(t, Options{}, a, b)
 	want := []string{"1/1 0 0.500 Init", "2/2 1 4.001 Recv", "1/1 3 1.500 Send"}
 	if diff := cmp.Diff(want, f.lines("X")); diff != "" {
@@ -131,12 +120,12 @@ func TestBlocking(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	a := eventstest.New("run", 0, 1)
-	send := eventstest.Send("Send", 10, 20, profile.PeerProcNull, 5, 0)
+	a := jobs.NewProcess("run", 0, 1)
+	send := jobs.Send("Send", 10, 20, profile.PeerProcNull, 5, 0)
 	send.Callsite, send.Slice = "f<int> a\x1b.cc:1", "two\nlines"
-	recv := eventstest.Recv("Irecv", 20, 30, profile.PeerAnySource, 0, 0)
+	recv := jobs.Recv("Irecv", 20, 30, profile.PeerAnySource, 0, 0)
 	recv.Direction, recv.Tag = profile.None, profile.AnyTag
-	bcast := eventstest.Send("Bcast", 30, 40, 0, 8, 0)
+	bcast := jobs.Send("Bcast", 30, 40, 0, 8, 0)
 	bcast.Class, bcast.Tag = profile.OneToAll, profile.NoTag
 	a.Add(send, recv, bcast)
 	var got []map[string]any
@@ -149,26 +138,24 @@ func TestArguments(t *testing.T) {
 		{"callsite": "main app.c:1", "slice": "run", "comm": world, "peer": "MPI_ANY_SOURCE", "tag": "MPI_ANY_TAG"},
 		{"callsite": "main app.c:1", "slice": "run", "comm": world, "root": json.Number("0"), "bytes": json.Number("8")},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got)
 }
 
 // A receive that was posted earlier arrives in the Waitall that completed it,
 // and that of a Sendrecv in the Sendrecv, whichever comes first. The sends of a
 // Startall begin in it.
 func TestMessagesOfOtherCalls(t *testing.T) {
-	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
-	wait := eventstest.Call("Waitall", 300, 400)
-	first, second := eventstest.Recv("Irecv", 300, 400, 1, 10, 1).Moved(), eventstest.Recv("Irecv", 300, 400, 1, 20, 2).Moved()
-	a.Add(eventstest.Call("Irecv", 100, 150), eventstest.Call("Irecv", 150, 200), wait, first, second)
-	got := eventstest.Recv("Sendrecv", 500, 600, 1, 30, 3).Moved()
+	a, b := jobs.NewProcess("run", 0, 2), jobs.NewProcess("run", 1, 2)
+	wait := jobs.Call("Waitall", 300, 400)
+	first, second := jobs.Recv("Irecv", 300, 400, 1, 10, 1).Moved(), jobs.Recv("Irecv", 300, 400, 1, 20, 2).Moved()
+	a.Add(jobs.Call("Irecv", 100, 150), jobs.Call("Irecv", 150, 200), wait, first, second)
+	got := jobs.Recv("Sendrecv", 500, 600, 1, 30, 3).Moved()
 	got.Link = 1
-	a.Add(got, eventstest.Send("Sendrecv", 500, 600, 1, 40, 1))
-	start := eventstest.Call("Startall", 200, 250)
-	b.Add(start, eventstest.Send("Startall", 200, 250, 0, 10, 1).Moved(), eventstest.Send("Startall", 200, 250, 0, 20, 2).Moved())
-	b.Add(eventstest.Send("Sendrecv", 450, 590, 0, 30, 3))
-	end := eventstest.Recv("Sendrecv", 450, 590, 0, 40, 1).Moved()
+	a.Add(got, jobs.Send("Sendrecv", 500, 600, 1, 40, 1))
+	start := jobs.Call("Startall", 200, 250)
+	b.Add(start, jobs.Send("Startall", 200, 250, 0, 10, 1).Moved(), jobs.Send("Startall", 200, 250, 0, 20, 2).Moved())
+	b.Add(jobs.Send("Sendrecv", 450, 590, 0, 30, 3))
+	end := jobs.Recv("Sendrecv", 450, 590, 0, 40, 1).Moved()
 	end.Link = -1
 	b.Add(end)
 	f := export(t, Options{}, a, b)
@@ -192,13 +179,13 @@ func checkArrows(t *testing.T, f file, want map[string]int) {
 }
 
 func TestThreadsAndJobs(t *testing.T) {
-	a, b := eventstest.New("one", 0, 2), eventstest.New("two", 0, 1)
-	late := eventstest.Send("Ssend", 10, 90, 1, 5, 1)
-	quick := eventstest.Recv("Recv", 50, 60, 0, 5, 1)
+	a, b := jobs.NewProcess("one", 0, 2), jobs.NewProcess("two", 0, 1)
+	late := jobs.Send("Ssend", 10, 90, 1, 5, 1)
+	quick := jobs.Recv("Recv", 50, 60, 0, 5, 1)
 	quick.Thread = 1
 	late.Peer = 0
 	a.Add(quick, late) // messages to itself, in the order of ending
-	b.Add(eventstest.Recv("Recv", 0, 100, 0, 5, 1))
+	b.Add(jobs.Recv("Recv", 0, 100, 0, 5, 1))
 	a.Trace().Threads = 2
 	f := export(t, Options{}, a, b)
 	// Job one has processes 1, 2, and 3 for its counters; job two has 4 and 5.
@@ -225,15 +212,15 @@ func TestThreadsAndJobs(t *testing.T) {
 // A thread's long call comes in the file after short calls of another thread.
 // Its sends must be counted before what other ranks do meanwhile.
 func TestCountersOfThreads(t *testing.T) {
-	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
+	a, b := jobs.NewProcess("run", 0, 2), jobs.NewProcess("run", 1, 2)
 	a.Trace().Threads = 2
-	long := eventstest.Send("Ssend", 10, 90, 1, 5, 1)
+	long := jobs.Send("Ssend", 10, 90, 1, 5, 1)
 	long.Thread = 1
-	begun := eventstest.Call("Init_thread", 0, 5)
-	other := eventstest.Call("Comm_rank", 5, 6)
+	begun := jobs.Call("Init_thread", 0, 5)
+	other := jobs.Call("Comm_rank", 5, 6)
 	other.Thread = 1
-	a.Add(begun, other, eventstest.Call("Test", 50, 60), long)
-	b.Add(eventstest.Send("Send", 20, 25, 1, 100, 1), eventstest.Recv("Recv", 30, 35, 1, 100, 1), eventstest.Recv("Recv", 40, 80, 0, 5, 1))
+	a.Add(begun, other, jobs.Call("Test", 50, 60), long)
+	b.Add(jobs.Send("Send", 20, 25, 1, 100, 1), jobs.Recv("Recv", 30, 35, 1, 100, 1), jobs.Recv("Recv", 40, 80, 0, 5, 1))
 	f := export(t, Options{}, a, b)
 	want := []string{"3/3 0.010 in flight 5", "3/3 0.020 in flight 105", "3/3 0.035 in flight 5", "3/3 0.080 in flight 0"}
 	var got []string
@@ -242,19 +229,17 @@ func TestCountersOfThreads(t *testing.T) {
 			got = append(got, line)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got)
 	checkFile(t, f)
 }
 
 // Times from a rounded clock, and a call inside another call.
 func TestSlicesNest(t *testing.T) {
-	a := eventstest.New("run", 0, 1)
-	a.Add(eventstest.Call("A", 0, 100), eventstest.Call("B", 99, 150), // 1 ns too early
-		eventstest.Call("C", 160, 190), eventstest.Call("D", 155, 170), // contains C, whose time is not included
-		eventstest.Call("E", 170, 180), // within D in real time, but out of order
-		eventstest.Call("F", 200, 200), eventstest.Call("G", 200, 210))
+	a := jobs.NewProcess("run", 0, 1)
+	a.Add(jobs.Call("A", 0, 100), jobs.Call("B", 99, 150), // 1 ns too early
+		jobs.Call("C", 160, 190), jobs.Call("D", 155, 170), // contains C, whose time is not included
+		jobs.Call("E", 170, 180), // within D in real time, but out of order
+		jobs.Call("F", 200, 200), jobs.Call("G", 200, 210))
 	f := export(t, Options{}, a)
 	checkFile(t, f)
 	want := []string{"1/1 0 0.100 A", "1/1 0.100 0.050 B", "1/1 0.160 0.030 C", "1/1 0.155 0.035 D"}
@@ -269,9 +254,9 @@ func TestSlicesNest(t *testing.T) {
 // A message that arrives before it was sent has no arrow, but the counters
 // still end at 0.
 func TestClocksDisagree(t *testing.T) {
-	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
-	a.Add(eventstest.Send("Send", 1000, 1100, 1, 8, 1))
-	b.Add(eventstest.Recv("Recv", 100, 200, 0, 8, 1))
+	a, b := jobs.NewProcess("run", 0, 2), jobs.NewProcess("run", 1, 2)
+	a.Add(jobs.Send("Send", 1000, 1100, 1, 8, 1))
+	b.Add(jobs.Recv("Recv", 100, 200, 0, 8, 1))
 	f := export(t, Options{}, a, b)
 	if o := f.OtherData; o.Messages != 1 || o.Backward != 1 || o.Arrows != 0 || len(f.of("s"))+len(f.of("f")) != 0 {
 		t.Errorf("%+v", o)
@@ -281,20 +266,20 @@ func TestClocksDisagree(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
-	a, b := ring(4, 10)[0], eventstest.New("run", 1, 4)
+	a, b := ring(4, 10)[0], jobs.NewProcess("run", 1, 4)
 	b.Err = broken
-	if err := Write(io.Discard, sources([]*eventstest.Process{a, b}), Options{}); !errors.Is(err, broken) {
+	if err := Write(io.Discard, jobs.Sources(a, b), Options{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
-	if err := Write(io.Discard, sources([]*eventstest.Process{eventstest.New("run", 0, 1)}), Options{}); !errors.Is(err, errNoEvents) {
+	if err := Write(io.Discard, jobs.Sources(jobs.NewProcess("run", 0, 1)), Options{}); !errors.Is(err, errNoEvents) {
 		t.Errorf("no events: error %v", err)
 	}
 	for _, o := range []Options{{From: time.Hour}, {From: 20 * time.Microsecond, To: 10 * time.Microsecond}} {
-		if err := Write(io.Discard, sources([]*eventstest.Process{a}), o); err == nil || !strings.Contains(err.Error(), "no events between") {
+		if err := Write(io.Discard, jobs.Sources(a), o); err == nil || !strings.Contains(err.Error(), "no events between") {
 			t.Errorf("%+v: error %v", o, err)
 		}
 	}
-	if err := Write(new(testenv.FullWriter), sources([]*eventstest.Process{a}), Options{}); !errors.Is(err, testenv.ErrFull) {
+	if err := Write(new(testenv.FullWriter), jobs.Sources(a), Options{}); !errors.Is(err, testenv.ErrFull) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -302,10 +287,10 @@ func TestErrors(t *testing.T) {
 // ring returns a job in which each rank, in each step of 1 µs, posts a receive,
 // sends 100 bytes to the next rank, and waits: 100 ns, in every tenth step 300
 // ns.
-func ring(ranks, steps int) []*eventstest.Process {
-	ps := make([]*eventstest.Process, ranks)
+func ring(ranks, steps int) []*jobs.Process {
+	ps := make([]*jobs.Process, ranks)
 	for r := range ps {
-		p := eventstest.New("run", r, ranks)
+		p := jobs.NewProcess("run", r, ranks)
 		p.Batch = 17
 		before, next := int32((r+ranks-1)%ranks), int32((r+1)%ranks)
 		for s := range steps {
@@ -313,15 +298,15 @@ func ring(ranks, steps int) []*eventstest.Process {
 			if s%10 == 9 {
 				wait = 300
 			}
-			posted := eventstest.Recv("Irecv", at, at+20, before, 0, 0)
+			posted := jobs.Recv("Irecv", at, at+20, before, 0, 0)
 			posted.Direction, posted.Link = profile.None, 3
-			sent := eventstest.Send("Isend", at+20, at+60, next, 100, uint32(s+1))
+			sent := jobs.Send("Isend", at+20, at+60, next, 100, uint32(s+1))
 			sent.Link = 3
-			moved := eventstest.Recv("Irecv", at+500, at+500+wait, before, 100, uint32(s+1)).Moved()
+			moved := jobs.Recv("Irecv", at+500, at+500+wait, before, 100, uint32(s+1)).Moved()
 			moved.Link = -3
-			done := eventstest.Call("Isend", at+500+wait, at+500+wait)
+			done := jobs.Call("Isend", at+500+wait, at+500+wait)
 			done.Action, done.Link = profile.Completed, -3
-			p.Add(posted, sent, eventstest.Call("Waitall", at+500, at+500+wait), moved, done)
+			p.Add(posted, sent, jobs.Call("Waitall", at+500, at+500+wait), moved, done)
 		}
 		ps[r] = p
 	}
@@ -407,11 +392,11 @@ func TestMaxEvents(t *testing.T) {
 }
 
 func TestRunsOfOneCall(t *testing.T) {
-	a := eventstest.New("run", 0, 1)
+	a := jobs.NewProcess("run", 0, 1)
 	for i := range int64(100) {
-		a.Add(eventstest.Call("Test", 100*i, 100*i+7))
+		a.Add(jobs.Call("Test", 100*i, 100*i+7))
 	}
-	a.Add(eventstest.Call("Wait", 10000, 20000))
+	a.Add(jobs.Call("Wait", 10000, 20000))
 	f := export(t, Options{MaxEvents: 8}, a)
 	var got []event
 	for _, e := range f.of("X") {

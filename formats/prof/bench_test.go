@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // stencil returns the lines of the ranks of a 3-D stencil with 26 neighbours,
@@ -25,9 +26,7 @@ func stencil(b *testing.B, kind profile.Kind) []byte {
 		}
 	}
 	var text bytes.Buffer
-	if err := Write(&text, &t); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, Write(&text, &t))
 	return text.Bytes()
 }
 
@@ -53,9 +52,7 @@ func BenchmarkScan(b *testing.B) {
 					sum.Bytes += f.Bytes
 					sum.Messages += f.Messages
 				}})
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, err)
 			}
 		})
 	}

@@ -6,23 +6,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A rank's file has the library's own messages beside the program's. They have
 // a histogram if there is no E line with one: rank 0 sends point-to-point to 1
 // and 3.
 func TestInternalLines(t *testing.T) {
-	p := tabletest.Physical("run")[0]
+	p := jobs.Physical("run")[0]
 	var text bytes.Buffer
-	if err := Write(&text, p.Traffic()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&text, p.Traffic()))
 	back, err := Read(&text, "x.prof")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var own, rest []profile.Flow
 	for _, f := range back.Flows {
 		if f.Kind == profile.Internal {
@@ -39,7 +36,7 @@ func TestInternalLines(t *testing.T) {
 	if p.Physical.Flows[4].Histogram == nil {
 		t.Error("writing changed a histogram of the profile")
 	}
-	if diff := cmp.Diff(tabletest.Job("run")[0].Traffic().Flows, rest); diff != "" {
+	if diff := cmp.Diff(jobs.Full("run")[0].Traffic().Flows, rest); diff != "" {
 		t.Errorf("the other lines (-without +with):\n%s", diff)
 	}
 }

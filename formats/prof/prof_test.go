@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The files in testdata were written by Open MPI 4.1.4, for
@@ -37,18 +38,14 @@ func realFiles(t testing.TB) map[string][]byte {
 func read(t *testing.T, text string) *profile.Traffic {
 	t.Helper()
 	traffic, err := Read(strings.NewReader(text), "x.prof")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return traffic
 }
 
 func write(t testing.TB, traffic *profile.Traffic) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, traffic); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&b, traffic))
 	return b.String()
 }
 
@@ -73,9 +70,7 @@ func TestOpenMPIFile(t *testing.T) {
 		}
 	}
 	want := profile.CommTraffic{Name: "odd and even", Rank: 0, Members: []int{2, 0}, A2A: profile.FlowVolume{Bytes: 8, Count: 1}}
-	if diff := cmp.Diff(want, traffic.Comms[0]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, traffic.Comms[0])
 }
 
 func TestWriter(t *testing.T) {
@@ -105,9 +100,7 @@ func TestWriter(t *testing.T) {
 		"O2A\t2\t8 bytes\t1 msgs sent\n" +
 		"A2O\t2\t9 bytes\t2 msgs sent\n" +
 		"A2A\t2\t10 bytes\t3 msgs sent\n"
-	if diff := cmp.Diff(want, write(t, traffic)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, write(t, traffic))
 }
 
 func TestReaderAccepts(t *testing.T) {

@@ -60,15 +60,9 @@ func TestScanTellsLineByLine(t *testing.T) {
 			wantFlows[0].Histogram = &profile.Histogram{1: 4}
 		}
 		flows, comms, err := scan(t, text, histograms)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(wantFlows, flows); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(wantComms, comms); diff != "" {
-			t.Error(diff)
-		}
+		testenv.NoError(t, err)
+		testenv.Equal(t, wantFlows, flows)
+		testenv.Equal(t, wantComms, comms)
 	}
 	if err := Scan(strings.NewReader(text), "x.prof", Handler{}); err != nil {
 		t.Error(err)
@@ -95,9 +89,7 @@ func TestPlainAndOddLinesAgree(t *testing.T) {
 			plain := fmt.Sprintf("E\t3\t7\t%s bytes\t%s msgs sent\t%s", bytes, bytes, histogram)
 			odd := strings.NewReplacer("\t", " ", " ", "\t").Replace(plain)
 			want, _, err := scan(t, odd+"\n", true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			got, _, err := scan(t, plain, true)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%s: %v %s", plain, err, diff)
@@ -137,9 +129,7 @@ func TestScanKeepsNothing(t *testing.T) {
 	var lines int
 	h := Handler{Histograms: true, Flow: func(*profile.Flow) { lines++ }, Comm: func(*profile.CommTraffic) {}}
 	used := testenv.AllocatedAlone(func() {
-		if err := Scan(&repeated{text: file, times: 1000}, "x.prof", h); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, Scan(&repeated{text: file, times: 1000}, "x.prof", h))
 	})
 	if want := 1000 * (strings.Count(file, "sent") - strings.Count(file, "\nO2A") - strings.Count(file, "\nA2")); lines != want {
 		t.Errorf("%d flows, want %d", lines, want)

@@ -17,9 +17,7 @@ func fileOf(t *testing.T, state profile.State) []byte {
 	p := rich()
 	p.State = state
 	var b bytes.Buffer
-	if err := recordingtest.Write(&b, p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&b, p))
 	return b.Bytes()
 }
 
@@ -45,9 +43,7 @@ func TestChecksum(t *testing.T) {
 		raw := fileOf(t, state)
 		raw[len(raw)-1] ^= 1 // room in the last table
 		p, err := Read(bytes.NewReader(raw), int64(len(raw)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if got := strings.Contains(strings.Join(p.Problems, "\n"), "byte 240: the checksum of the file is "); got != want {
 			t.Errorf("%s: problems %q", state, p.Problems)
 		}

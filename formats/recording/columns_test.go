@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestColumns checks that fromColumns is the inverse of appendColumns, for any bytes, and
@@ -47,9 +49,7 @@ func TestColumns(t *testing.T) {
 func FuzzColumns(f *testing.F) {
 	raw := sample().bytes()
 	in := newFile(bytes.NewReader(raw), int64(len(raw)))
-	if err := in.open(); err != nil {
-		f.Fatal(err)
-	}
+	testenv.NoError(f, in.open())
 	f.Add(appendColumns(nil, raw, in.rowBlocks()), len(raw))
 	f.Fuzz(func(t *testing.T, columns []byte, size int) {
 		size = min(max(size, 0), 1<<16)

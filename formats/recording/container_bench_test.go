@@ -3,7 +3,6 @@ package recording_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // ranksOfNode is the number of ranks of a node in the benchmarks.
@@ -35,25 +35,17 @@ func recordingsOfNode(b testing.TB) (raws [][]byte) {
 func pack(b testing.TB, raws [][]byte) []byte {
 	var out bytes.Buffer
 	w := recording.NewContainerWriter(&out, nil)
-	if err := w.Learn(len(raws), func(i int) []byte { return raws[i] }); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, w.Learn(len(raws), func(i int) []byte { return raws[i] }))
 	for rank, raw := range raws {
-		if err := w.Add(fmt.Sprintf("node-%d-1.rec", rank+1), bytes.NewReader(raw), int64(len(raw))); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, w.Add(fmt.Sprintf("node-%d-1.rec", rank+1), bytes.NewReader(raw), int64(len(raw))))
 	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, w.Close())
 	return out.Bytes()
 }
 
 func containerOfNode(b testing.TB) string {
 	path := filepath.Join(b.TempDir(), "job"+recording.ContainerSuffix)
-	if err := os.WriteFile(path, pack(b, recordingsOfNode(b)), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testenv.WriteFile(b, path, pack(b, recordingsOfNode(b)))
 	return path
 }
 

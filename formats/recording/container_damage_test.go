@@ -31,13 +31,9 @@ func inMemory(t testing.TB, ps ...*profile.Profile) []byte {
 	var out bytes.Buffer
 	w := NewContainerWriter(&out, nil)
 	for _, p := range ps {
-		if err := w.addBytes(named(p), imageBytes(t, p), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.addBytes(named(p), imageBytes(t, p), nil))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	return out.Bytes()
 }
 
@@ -85,9 +81,7 @@ func (o outcome) same(want outcome) (n int) {
 // read as before, and that the loss of any is reported.
 func (want outcome) check(t *testing.T, path, what string, raw []byte, least int) {
 	t.Helper()
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	got := outcomeOf(t, path)
 	n := got.same(want)
 	if n < least {
@@ -166,9 +160,7 @@ func liveRaw(t testing.TB) []byte {
 			first.Rows = append(first.Rows, profile.Row{Thread: int32(thread), Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Callsite: uint64(i), Calls: 1})
 		}
 	}
-	if err := c.Add(first, small(1), small(2), small(3)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(first, small(1), small(2), small(3)))
 	return c.Bytes()
 }
 
@@ -201,9 +193,7 @@ func TestContainerLiveDamage(t *testing.T) {
 func TestContainerVersion1(t *testing.T) {
 	c := recordingtest.NewContainer("node7")
 	c.SetVersion(1)
-	if err := c.Add(small(0), small(1)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(small(0), small(1)))
 	if got := outcomeOf(t, writeContainer(t, c.Bytes())); len(got.of) != 2 || len(got.reported) > 0 {
 		t.Errorf("%d profiles, %q", len(got.of), got.reported)
 	}
@@ -213,9 +203,7 @@ func TestContainerVersion1(t *testing.T) {
 // ends before them: of a process that was killed, or that found no room.
 func TestContainerClaimedBeyondEnd(t *testing.T) {
 	c := recordingtest.NewContainer("node7")
-	if err := c.Add(small(0), small(1)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(small(0), small(1)))
 	end := c.Claim(3)
 	path := writeContainer(t, c.Bytes()[:end])
 	if got := outcomeOf(t, path); len(got.of) != 2 || len(got.reported) > 0 {
@@ -248,9 +236,7 @@ func TestContainerLiveTruncated(t *testing.T) {
 		}
 	}
 	for at := range containerHead {
-		if err := os.WriteFile(path, raw[:at], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw[:at])
 		if _, err := OpenContainer(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("cut at byte %d: %v", at, err)
 		}
@@ -271,13 +257,9 @@ func TestContainerLostExtent(t *testing.T) {
 	for lost := 1; lost < len(of); lost++ {
 		spoilt := bytes.Clone(raw)
 		clear(spoilt[of[lost].Offset:][:layout.ExtentSize]) // as if its process had died before it used the granules
-		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, spoilt)
 		p, err := readWhole(opening(t, path), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		problems := strings.Join(p.Problems, "\n")
 		place := fmt.Sprintf("byte %d: ", of[lost].Logical)
 		if last := lost == len(of)-1; !strings.Contains(problems, place) || strings.Contains(problems, "bytes are missing") == last {
@@ -299,19 +281,13 @@ func TestContainerNames(t *testing.T) {
 		if err := w.addBytes(name, nil, nil); err == nil {
 			t.Errorf("%q was written", name)
 		}
-		if err := w.addBytes("good.rec", imageBytes(t, small(3)), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.addBytes("good.rec", imageBytes(t, small(3)), nil))
 		w.members[len(w.members)-1].name = name
 	}
 	for _, rank := range []int{0, 1, 0} {
-		if err := w.addBytes(fmt.Sprintf("n-%d-1.rec", rank), imageBytes(t, small(rank)), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.addBytes(fmt.Sprintf("n-%d-1.rec", rank), imageBytes(t, small(rank)), nil))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	c := opening(t, writeContainer(t, out.Bytes()))
 	if heads := c.Heads(); len(heads) != 2 || heads[0].Name != "n-0-1.rec" || heads[1].Name != "n-1-1.rec" {
 		t.Errorf("%+v", heads)
@@ -389,12 +365,8 @@ func TestContainerIsFile(t *testing.T) {
 	path := packedContainer(t, 2)
 	dir := filepath.Join(t.TempDir(), "dir"+ContainerSuffix)
 	link := filepath.Join(t.TempDir(), "link"+ContainerSuffix)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(dir, 0o700))
+	testenv.NoError(t, os.Symlink(path, link))
 	if _, err := OpenContainer(dir); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("a directory: %v", err)
 	}
@@ -403,9 +375,7 @@ func TestContainerIsFile(t *testing.T) {
 		t.Errorf("by a link: %+v, %v", p, err)
 	}
 	inDir := filepath.Join(dir, name) // a directory with such a name holds files
-	if err := os.WriteFile(inDir, imageBytes(t, small(3)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, inDir, imageBytes(t, small(3)))
 	if p, err := ReadFile(inDir); err != nil || p.Rank != 3 {
 		t.Errorf("in a directory: %+v, %v", p, err)
 	}
@@ -446,9 +416,7 @@ func FuzzContainer(f *testing.F) {
 	f.Add(learnt(f), false)
 	live := recordingtest.NewContainer("n")
 	live.Claim(1)
-	if err := live.Add(small(0), small(1)); err != nil {
-		f.Fatal(err)
-	}
+	testenv.NoError(f, live.Add(small(0), small(1)))
 	live.Extend(layout.Extent{Kind: layout.ExtentEvents, Owner: 1_000, Pid: 100}, make([]byte, 200))
 	f.Add(linesOf(live.Bytes()), true)
 	path := filepath.Join(f.TempDir(), "x"+ContainerSuffix)
@@ -457,9 +425,7 @@ func FuzzContainer(f *testing.F) {
 		if lines {
 			raw = fromLines(raw)
 		}
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw)
 		used := testenv.Allocated(func() {
 			c, err := OpenContainer(path)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // processOf returns a process of a job: rich, killed or with sampled times.
@@ -27,9 +28,7 @@ func named(p *profile.Profile) string { return fmt.Sprintf("%s-%d-%d.rec", p.Hos
 func imageBytes(t testing.TB, p *profile.Profile) []byte {
 	t.Helper()
 	raw, err := recordingtest.Append(nil, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return raw
 }
 
@@ -42,13 +41,9 @@ func packedContainer(t testing.TB, n int) string {
 	for rank := n - 1; rank >= 0; rank-- {
 		p := processOf(rank)
 		raw := imageBytes(t, p)
-		if err := w.Add(named(p), bytes.NewReader(raw), int64(len(raw))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.Add(named(p), bytes.NewReader(raw), int64(len(raw))))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	return writeContainer(t, out.Bytes())
 }
 
@@ -56,9 +51,7 @@ func packedContainer(t testing.TB, n int) string {
 func asRead(t testing.TB, p *profile.Profile, source string) *profile.Profile {
 	t.Helper()
 	got, err := Read(bytes.NewReader(imageBytes(t, p)), int64(len(imageBytes(t, p))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got.Source = source
 	return got
 }
@@ -66,18 +59,17 @@ func asRead(t testing.TB, p *profile.Profile, source string) *profile.Profile {
 func opening(t testing.TB, path string) *Container {
 	t.Helper()
 	c, err := OpenContainer(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
 
-// Every recording in a packed container is the same as in a file of its own.
-func TestContainerPacked(t *testing.T) {
-	path := packedContainer(t, 8)
+// checkMembers requires that a container has the recordings of n processes, each
+// as in a file of its own.
+func checkMembers(t *testing.T, path string, n int, packed bool) {
+	t.Helper()
 	c := opening(t, path)
-	if len(c.Problems()) > 0 || !c.Packed() || len(c.Heads()) != 8 {
+	if len(c.Problems()) > 0 || c.Packed() != packed || len(c.Heads()) != n {
 		t.Fatalf("%v, packed %v, %d heads", c.Problems(), c.Packed(), len(c.Heads()))
 	}
 	for rank, h := range c.Heads() {
@@ -92,15 +84,18 @@ func TestContainerPacked(t *testing.T) {
 			"by path":  func() (*profile.Profile, error) { return ReadFile(at) },
 		} {
 			got, err := read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("rank %d %s: %s", rank, name, diff)
 			}
 		}
 		checkHead(t, at, want)
 	}
+}
+
+func TestContainerPacked(t *testing.T) {
+	path := packedContainer(t, 8)
+	checkMembers(t, path, 8, true)
 	if _, err := ReadFile(filepath.Join(path, "none.rec")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a recording that is not there: %v", err)
 	}
@@ -116,13 +111,9 @@ func liveContainer(t testing.TB, n int) (path string, c *recordingtest.Container
 		ps = append(ps, processOf(rank))
 	}
 	c.Claim(1)
-	if err := c.Add(ps[:n/2]...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(ps[:n/2]...))
 	c.Claim(3)
-	if err := c.Add(ps[n/2:]...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(ps[n/2:]...))
 	c.Claim(1)
 	return writeContainer(t, c.Bytes()), c
 }
@@ -130,36 +121,14 @@ func liveContainer(t testing.TB, n int) (path string, c *recordingtest.Container
 func writeContainer(t testing.TB, raw []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "job"+ContainerSuffix)
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	return path
 }
 
-// Every recording in a container that processes map is the same as in a file of
-// its own, however its extents lie.
+// The extents of each process are between those of others.
 func TestContainerLive(t *testing.T) {
 	path, _ := liveContainer(t, 8)
-	c := opening(t, path)
-	if len(c.Problems()) > 0 || c.Packed() || len(c.Heads()) != 8 {
-		t.Fatalf("%v, packed %v, %d heads", c.Problems(), c.Packed(), len(c.Heads()))
-	}
-	for rank, h := range c.Heads() {
-		p := processOf(rank)
-		at := filepath.Join(path, named(p))
-		want := asRead(t, p, at)
-		if diff := cmp.Diff(headOf(named(p), want), h); diff != "" {
-			t.Errorf("head of rank %d: %s", rank, diff)
-		}
-		got, err := ReadFile(at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("rank %d: %s", rank, diff)
-		}
-		checkHead(t, at, want)
-	}
+	checkMembers(t, path, 8, false)
 }
 
 // readWhole reads the recording with the index i of Heads.

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // learnt returns a container with a dictionary, of 16 processes with some rows.
@@ -27,17 +25,11 @@ func learnt(t testing.TB) []byte {
 	}
 	var out bytes.Buffer
 	w := NewContainerWriter(&out, nil)
-	if err := w.Learn(len(raws), func(i int) []byte { return raws[i] }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Learn(len(raws), func(i int) []byte { return raws[i] }))
 	for rank, raw := range raws {
-		if err := w.addBytes(named(small(rank)), raw, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.addBytes(named(small(rank)), raw, nil))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, w.Close())
 	return out.Bytes()
 }
 
@@ -113,9 +105,7 @@ func TestLearnWithoutSense(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, w.Close())
 		if got := outcomeOf(t, writeContainer(t, out.Bytes())); len(got.of) != 10 || len(got.reported) > 0 {
 			t.Errorf("%s: %d profiles, %q", what, len(got.of), got.reported)
 		}
@@ -146,9 +136,7 @@ func (n *namer) Names() profile.Symbols {
 func readOf(t testing.TB, c *Container, rank int) *profile.Profile {
 	t.Helper()
 	p, err := readWhole(c, rank)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return p
 }
 
@@ -167,10 +155,7 @@ func TestNamesOfContainer(t *testing.T) {
 		}
 	}
 	path := c.Path()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, path)
 	want := outcomeOf(t, path)
 	place := framesOf(c, namesFrame)[0]
 	for at := place[0]; at < place[1]; at += 1 + (place[1]-place[0])/20 {
@@ -183,9 +168,7 @@ func TestNamesOfContainer(t *testing.T) {
 // checkNameless requires that nothing but the names of call sites is lost.
 func (want outcome) checkNameless(t *testing.T, path string, raw []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	got := outcomeOf(t, path)
 	if len(got.of) != len(want.of) || !strings.Contains(strings.Join(got.reported, "\n"), "names of call sites are lost") {
 		t.Fatalf("%d profiles, %q", len(got.of), got.reported)
@@ -193,8 +176,6 @@ func (want outcome) checkNameless(t *testing.T, path string, raw []byte) {
 	for i, p := range got.of {
 		whole := *want.of[i]
 		whole.Symbols = nil
-		if diff := cmp.Diff(&whole, p); diff != "" {
-			t.Error(diff)
-		}
+		testenv.Equal(t, &whole, p)
 	}
 }

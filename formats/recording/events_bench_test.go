@@ -10,6 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const benchEvents = 1 << 20
@@ -76,9 +77,7 @@ func BenchmarkConvert(b *testing.B) {
 		for _, e := range two {
 			work.Go(func() error { return tracefile.Write(io.Discard, e) })
 		}
-		if err := work.Wait(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, work.Wait())
 	}
 	b.ReportMetric(2*float64(two[0].Trace().Events)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
 }

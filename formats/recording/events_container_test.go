@@ -9,20 +9,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // contain moves the recording and these chunks into a container, where another
 // process has extents between them. Chunks in lost are not written.
 func (w *traced) contain(t *testing.T, chunks []written, lost ...int) {
 	t.Helper()
-	raw, err := os.ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, w.path)
 	c := recordingtest.NewContainer("node7")
 	x := layout.Extent{Kind: layout.ExtentRecording, Pid: 7, Owner: 99}
 	c.Extend(x, raw)
@@ -54,9 +50,8 @@ func TestEventsInContainer(t *testing.T) {
 	}
 	e := w.check(t, layout.ChunkEvents+4)
 	got, gotKinds := readEvents(t, e)
-	if diff := cmp.Diff(want, got) + cmp.Diff(wantKinds, gotKinds); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, got)
+	testenv.Equal(t, wantKinds, gotKinds)
 	if n, err := CountEvents(w.path); n != layout.ChunkEvents+4 || err != nil || e.Trace().Cut {
 		t.Errorf("%d events, %v, cut %v", n, err, e.Trace().Cut)
 	}
@@ -104,10 +99,7 @@ func TestEventsAddedInContainer(t *testing.T) {
 		t.Fatalf("%d events, %v", n, err)
 	}
 	container := FileOf(w.path)
-	raw, err := os.ReadFile(container)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, container)
 	var h layout.ContainerHeader
 	binary.Decode(raw, little, &h)
 	x := layout.Extent{Magic: layout.ExtentMagic, Kind: layout.ExtentEvents, Sequence: 2, Granules: 4, ID: h.ID, Offset: uint64(len(raw)),
@@ -141,9 +133,7 @@ func TestRowsAfterBuffer(t *testing.T) {
 	if err = errors.Join(err, r.openFiles(), r.link()); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(want, r.rows.all); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, r.rows.all)
 }
 
 // overwriteBuffers overwrites the free buffers, as happens when another recording is read.

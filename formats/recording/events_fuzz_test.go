@@ -33,13 +33,9 @@ func FuzzEvents(f *testing.F) {
 		f.Add(flipped, spill[:short])
 	}
 	p, err := ReadFile(w.path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.NoError(f, err)
 	recorded, err := os.Stat(w.path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.NoError(f, err)
 	f.Fuzz(func(t *testing.T, events, spill []byte) {
 		w.leave(t, eventsEnding, events)
 		w.leave(t, spillEnding, spill)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // sends returns n sends from tick start on, one every ten ticks, each of ten
@@ -125,9 +126,7 @@ func TestChunkFilledAgain(t *testing.T) {
 			w.leave(t, eventsEnding, w.events(first))
 			r := eventReading{EventReader: w.open(t)}
 			defer r.close()
-			if err := r.open(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, r.open())
 			w.leave(t, eventsEnding, c.after)
 			got := 0
 			err := r.each(func(b *profile.Events, _ []profile.EventKind) error { got += b.Len(); return nil })
@@ -202,9 +201,7 @@ func TestMissingFile(t *testing.T) {
 	w.check(t, 12, fmt.Sprintf("1.spill: byte %d: truncated: it had 2 chunks", layout.ChunkSize))
 	w.leave(t, spillEnding, spill)
 	w.check(t, 19)
-	if err := os.Remove(strings.TrimSuffix(w.path, ".rec") + eventsEnding); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(strings.TrimSuffix(w.path, ".rec")+eventsEnding))
 	w.check(t, 14, "1.spill: byte 0: the file beside it is missing, with the latest events")
 }
 
@@ -236,9 +233,7 @@ func TestNoEvents(t *testing.T) {
 	t.Run("none", func(t *testing.T) { newTraced(t).fails(t, "1.rec: its process was not traced") })
 	t.Run("a pipe", func(t *testing.T) {
 		w := newTraced(t)
-		if err := syscall.Mkfifo(strings.TrimSuffix(w.path, ".rec")+eventsEnding, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, syscall.Mkfifo(strings.TrimSuffix(w.path, ".rec")+eventsEnding, 0o600))
 		w.fails(t, "1.events is a named pipe, not a regular file")
 	})
 }
@@ -246,10 +241,7 @@ func TestNoEvents(t *testing.T) {
 // fails opens the files, which must be an error.
 func (w *traced) fails(t *testing.T, want string) {
 	t.Helper()
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	if _, err := OpenEvents(p, Clock{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -263,9 +255,7 @@ func TestRowsThatAreNotThere(t *testing.T) {
 	const tableRows, unit = 256, 64
 	size := func() uint32 {
 		info, err := os.Stat(w.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return uint32(info.Size() / unit)
 	}()
 	for name, c := range map[string]struct {
@@ -304,15 +294,10 @@ func TestRowsThatAreNotThere(t *testing.T) {
 func TestCommunicatorMadeSince(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(aSendInTwin, 10, 10, 0, 7), w.ev(aSend, 30, 10, 0, 7))))
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	p.Comms = p.Comms[:1]
 	e, err := OpenEvents(p, Clock{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	all, kinds := readEvents(t, e)
 	if k := kinds[all.Kind[0]]; k.Call != "Send" || k.Comm != -1 || k.Peer != profile.PeerLost {
 		t.Errorf("in the one that is not known: %+v", k)
@@ -331,12 +316,8 @@ func TestByteOrders(t *testing.T) {
 	h := layout.Header{Magic: layout.Magic, Version: layout.Version, ByteOrder: layout.ByteOrder, HeaderSize: layout.HeaderSize,
 		End: layout.HeaderSize, State: layout.StateFinalized, WorldSize: 1, Clock: layout.ClockMonotonic, Start: layout.Clock{Ticks: 1000, Realtime: 1_000_000}}
 	raw, err := binary.Append(nil, binary.BigEndian, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(w.path, append(raw, make([]byte, layout.HeaderSize-len(raw))...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.WriteFile(t, w.path, append(raw, make([]byte, layout.HeaderSize-len(raw))...))
 	events := []written{chunkOf(5, 1, w.ev(aSend, 1200, 34, 1<<17+1, 7))}
 	w.leave(t, eventsEnding, w.events(events...))
 	w.fails(t, "byte 12: the byte order is not that of the recording")
@@ -375,10 +356,7 @@ func TestTraceOfEvents(t *testing.T) {
 func TestClockOfNode(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.sends(1, 2000)...)))
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	host, own, err := ReadClock(w.path)
 	if err != nil || host != "node7" || own.span != 1000 {
 		t.Fatalf("%s, %+v, %v", host, own, err)
@@ -386,9 +364,7 @@ func TestClockOfNode(t *testing.T) {
 	better := Clock{ticks: 500, unix: 2_000_000, scale: 2, span: 1001}
 	for _, c := range []Clock{own.Better(better), better.Better(own), Clock{}.Better(better)} {
 		e, err := OpenEvents(p, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		all, _ := readEvents(t, e)
 		if tr := e.Trace(); tr.Start != 2_001_000 || tr.End != 2_005_000 || all.Start[0] != 2_003_000 || all.Duration[0] != 20 {
 			t.Errorf("from %d to %d, its event at %d for %d", tr.Start, tr.End, all.Start[0], all.Duration[0])

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 
@@ -43,9 +41,7 @@ func FuzzReader(f *testing.F) {
 	timed := sample()
 	timed.samples = []layout.Sample{{Timed: 2, Squares: 200_000}, {}, {Timed: 2, Squares: 800}, {Timed: 1, Squares: 6400}}
 	var open bytes.Buffer
-	if err := recordingtest.Write(&open, killed()); err != nil {
-		f.Fatal(err)
-	}
+	testenv.NoError(f, recordingtest.Write(&open, killed()))
 	for _, good := range [][]byte{sample().bytes(), timed.bytes(), open.Bytes()} {
 		f.Add(good)
 		for _, end := range ends(good) {
@@ -84,15 +80,11 @@ func writeAgain(t *testing.T, p *profile.Profile) {
 		return
 	}
 	first := read(t, one.Bytes())
-	if diff := cmp.Diff(p.Traffic(), first.Traffic()); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, p.Traffic(), first.Traffic())
 	if err := recordingtest.Write(&two, first); err != nil {
 		t.Fatalf("written and read, it cannot be written: %v", err)
 	}
-	if diff := cmp.Diff(first, read(t, two.Bytes())); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, first, read(t, two.Bytes()))
 }
 
 // A table to which many records point would be read many times: a file of a

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestLifetimes reads threads of a process that left MPI_Init at 1500 and called
@@ -75,9 +76,7 @@ func TestLifetimesWritten(t *testing.T) {
 	p := killed()
 	p.Lifetimes = 1001
 	var out bytes.Buffer
-	if err := recordingtest.Write(&out, p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&out, p))
 	if got := read(t, out.Bytes()); got.Lifetimes != 1001 || got.End != p.End {
 		t.Errorf("lifetimes %d, end %d, want 1001, %d", got.Lifetimes, got.End, p.End)
 	}

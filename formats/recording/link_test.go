@@ -4,10 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A truncated receive has the tag that the probe or the receive asked for.
@@ -16,9 +15,7 @@ func TestTagOfAside(t *testing.T) {
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(anMprobe, 10, 5, 1, 7), w.ev(anImrecv, 20, 5, 1, layout.EventNoTag),
 		w.ev(anIrecvTruncated, 35, 0, 1, layout.EventNoTag), w.ev(anIrecv, 40, 5, 2, 8), w.ev(anIrecvTruncated, 45, 0, 2, layout.EventNoTag))))
 	all, _ := readEvents(t, w.open(t))
-	if diff := cmp.Diff([]int32{7, profile.NoTag, 7, 8, 8}, all.Tag); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []int32{7, profile.NoTag, 7, 8, 8}, all.Tag)
 }
 
 // found has the links and the message numbers of events, once all were read.
@@ -105,9 +102,7 @@ func TestLinks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, _ := of(t, c.events)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, c.want, got)
 		})
 	}
 }
@@ -197,10 +192,7 @@ func TestNumbersOfThreads(t *testing.T) {
 func TestNumbersOfUnified(t *testing.T) {
 	w := newTraced(t)
 	w.leave(t, eventsEnding, w.events(chunkOf(0, 1, w.ev(aSend, 10, 5, 0, 7), w.ev(aSendInTwin, 20, 5, 0, 7), w.ev(aSend, 30, 5, 0, 7))))
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	for _, want := range [][]uint32{{1, 1, 2}, {1, 2, 3}} {
 		e, err := OpenEvents(p, Clock{})
 		if err != nil {

@@ -3,7 +3,6 @@ package recording
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -25,21 +24,12 @@ func TestFirstFormat(t *testing.T) {
 	for rank := range 4 {
 		want := asRead(t, small(rank), filepath.Join(path, named(small(rank))))
 		got, err := readWhole(c, rank)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		testenv.NoError(t, err)
+		testenv.Equal(t, want, got)
 	}
 	single := filepath.Join("testdata", "first-format.rec")
-	got, err := ReadFile(single)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(asRead(t, small(0), single), got); diff != "" {
-		t.Error(diff)
-	}
+	got := readPath(t, single)
+	testenv.Equal(t, asRead(t, small(0), single), got)
 	again := packAgain(t, c, nil)
 	for rank := range 4 {
 		if diff := cmp.Diff(asRead(t, small(rank), filepath.Join(again.Path(), named(small(rank)))), readOf(t, again, rank)); diff != "" {
@@ -48,9 +38,7 @@ func TestFirstFormat(t *testing.T) {
 	}
 	var out bytes.Buffer
 	names := profile.Symbols{{Path: "/app", Offset: 7}: {Function: "solve", Line: 2}}
-	if err := c.NameTo(&out, names); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.NameTo(&out, names))
 	named := opening(t, writeContainer(t, out.Bytes()))
 	if diff := cmp.Diff(names, named.Symbols()); diff != "" || !slices.Equal(named.Names(), c.Names()) || named.old {
 		t.Errorf("named: %s; %q", diff, named.Names())
@@ -59,10 +47,7 @@ func TestFirstFormat(t *testing.T) {
 
 // Damage of a container of the first format is reported, and affects one process at most.
 func TestFirstFormatDamage(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("testdata", "first-format.node"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, filepath.Join("testdata", "first-format.node"))
 	path := writeContainer(t, raw)
 	want := outcomeOf(t, path)
 	for at := len(containerMagic); at < len(raw); at += 3 * testenv.Step(7) {
@@ -76,8 +61,6 @@ func TestFirstFormatDamage(t *testing.T) {
 func packAgain(t testing.TB, c *Container, names Namer) *Container {
 	t.Helper()
 	var out bytes.Buffer
-	if err := c.PackTo(&out, names); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.PackTo(&out, names))
 	return opening(t, writeContainer(t, out.Bytes()))
 }

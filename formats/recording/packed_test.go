@@ -18,18 +18,14 @@ import (
 func packedFile(t testing.TB, raw []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "1.rec")
-	if err := os.WriteFile(path, packedAs(t, "1.rec", raw), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, packedAs(t, "1.rec", raw))
 	return path
 }
 
 func packedAs(t testing.TB, name string, raw []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Pack(&b, name, bytes.NewReader(raw), int64(len(raw)), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Pack(&b, name, bytes.NewReader(raw), int64(len(raw)), nil))
 	return b.Bytes()
 }
 
@@ -38,18 +34,12 @@ func packedAs(t testing.TB, name string, raw []byte) []byte {
 func TestPacked(t *testing.T) {
 	raw := fileOf(t, profile.Finalized)
 	plain, packed := filepath.Join(t.TempDir(), "1.rec"), packedFile(t, raw)
-	if err := os.WriteFile(plain, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, plain, raw)
 	for name, readOne := range map[string]func(string) (*profile.Profile, error){"whole": ReadFile, "head": ReadHead} {
 		want, err := readOne(plain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got, err := readOne(packed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		want.Source = packed
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -57,17 +47,13 @@ func TestPacked(t *testing.T) {
 	}
 	var dumps [2]bytes.Buffer
 	for i, path := range []string{plain, packed} {
-		if err := Dump(&dumps[i], path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, Dump(&dumps[i], path))
 	}
 	if diff := cmp.Diff(dumps[0].String(), dumps[1].String()); diff != "" {
 		t.Errorf("dump: %s", diff)
 	}
 	info, err := os.Stat(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if info.Size()*4 > int64(len(raw)) {
 		t.Errorf("%d bytes, packed %d", len(raw), info.Size())
 	}
@@ -90,18 +76,13 @@ func TestPackLeavesAlone(t *testing.T) {
 // not matter: the unpacked content is the same.)
 func TestPackedDamage(t *testing.T) {
 	path := packedFile(t, fileOf(t, profile.Finalized))
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testenv.ReadFile(t, path)
 	want, err := ReadFile(path)
 	if err != nil || len(want.Problems) > 0 {
 		t.Fatalf("whole: %+v, %v", want, err)
 	}
 	missed := func(raw []byte) bool {
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw)
 		p, err := ReadFile(path)
 		return err == nil && len(p.Problems) == 0 && !cmp.Equal(want, p)
 	}
@@ -123,9 +104,7 @@ func TestPackedTogether(t *testing.T) {
 	one, other := packedAs(t, "1.rec", raw), packedAs(t, "2.rec", raw)
 	path := filepath.Join(t.TempDir(), "1.rec")
 	for want, second := range map[string][]byte{"another recording begins": other, `recording "1.rec" is left out`: one} {
-		if err := os.WriteFile(path, slices.Concat(one, second), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, slices.Concat(one, second))
 		p, err := ReadFile(path)
 		if err != nil || !strings.Contains(strings.Join(p.Problems, "\n"), want) {
 			t.Errorf("%q in %+v, %v", want, p.Problems, err)
@@ -143,9 +122,7 @@ func FuzzPacked(f *testing.F) {
 	f.Add(append(bytes.Clone(packedMagic), newPacker().EncodeAll(sample().bytes(), nil)...))
 	path := filepath.Join(f.TempDir(), "1.rec")
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw)
 		used := testenv.Allocated(func() { ReadFile(path) })
 		if most := uint64(4*maxPacked + 100*len(raw)); used > most {
 			t.Errorf("%d bytes of file took %d of memory", len(raw), used)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // builder writes a recording as the library does, for tests that need a certain
@@ -129,12 +129,17 @@ func sample() *builder {
 	return b
 }
 
+func readPath(t testing.TB, path string) *profile.Profile {
+	t.Helper()
+	p, err := ReadFile(path)
+	testenv.NoError(t, err)
+	return p
+}
+
 func read(t *testing.T, raw []byte) *profile.Profile {
 	t.Helper()
 	p, err := Read(bytes.NewReader(raw), int64(len(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return p
 }
 
@@ -143,9 +148,7 @@ func TestRead(t *testing.T) {
 	if p.Rank != 1 || p.Size != 4 || p.Host != "node7" || p.Run != "job9" || p.State != profile.Finalized || p.Problems != nil {
 		t.Errorf("%+v", p)
 	}
-	if diff := cmp.Diff([]string{"app", "-x"}, p.Command); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []string{"app", "-x"}, p.Command)
 	want := []profile.Row{
 		{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Comm: 1, Peer: 0, SizeClass: 4,
 			Callsite: 0x1234, Calls: 3, Messages: 3, Bytes: 30, TimeNs: 300, MinNs: 100, MaxNs: 300},
@@ -156,9 +159,7 @@ func TestRead(t *testing.T) {
 		{Call: "Alltoallv", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToVector, Comm: 0, Peer: -1, SizeClass: 5,
 			Callsite: 0x1234, Calls: 2, Messages: 6, Bytes: 60, TimeNs: 40, MinNs: 20, MaxNs: 40},
 	}
-	if diff := cmp.Diff(want, p.Rows); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, p.Rows)
 }
 
 func TestReadTraffic(t *testing.T) {
@@ -169,9 +170,7 @@ func TestReadTraffic(t *testing.T) {
 		{Kind: profile.Collective, From: 1, To: 2, Bytes: 16 + 20, Messages: 4},
 		{Kind: profile.Collective, From: 1, To: 3, Bytes: 16 + 30, Messages: 4},
 	}
-	if diff := cmp.Diff(want, read(t, sample().bytes()).Traffic().Flows); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, read(t, sample().bytes()).Traffic().Flows)
 }
 
 func TestReadBadFiles(t *testing.T) {
@@ -252,9 +251,7 @@ func TestReadConcatenated(t *testing.T) {
 			t.Errorf("%s: got %q, %d damaged; want %q", name, p.Problems, p.Losses.Damaged, c.want)
 		}
 		path := filepath.Join(t.TempDir(), "x.rec")
-		if err := os.WriteFile(path, c.raw, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, c.raw)
 		if p, err := ReadHead(path); err != nil || !slices.Equal(p.Problems, c.want) {
 			t.Errorf("%s, its head alone: got %v, %v; want %q", name, p, err, c.want)
 		}
@@ -269,9 +266,7 @@ func TestReadAhead(t *testing.T) {
 		for ahead := 0; ahead <= len(raw); ahead += 61 {
 			f := newFile(bytes.NewReader(raw), int64(len(raw)))
 			f.ahead = raw[:ahead]
-			if err := f.open(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, f.open())
 			if diff := cmp.Diff(want, f.profile()); diff != "" {
 				t.Fatalf("%d of %d bytes ahead: %s", ahead, len(raw), diff)
 			}
@@ -299,9 +294,7 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 func TestOpenOutside(t *testing.T) {
 	p := killed()
 	var out bytes.Buffer
-	if err := recordingtest.Write(&out, p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&out, p))
 	raw := out.Bytes()
 	if n := len(read(t, raw).Open); n != 3 {
 		t.Fatalf("%d open calls, want 3", n)
@@ -327,9 +320,7 @@ func TestOpenOutside(t *testing.T) {
 // A pipe with the name of a recording must not block the reader.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a-1-1.rec")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, syscall.Mkfifo(path, 0o600))
 	for name, read := range map[string]func() error{
 		"read": func() error { _, err := ReadFile(path); return err },
 		"head": func() error { _, err := ReadHead(path); return err },

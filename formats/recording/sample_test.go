@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // sampleCase is a row, its sample, and the expected estimates.
@@ -223,9 +222,7 @@ func TestUnsampledRows(t *testing.T) {
 	for _, r := range read(t, b.bytes()).Rows {
 		got = append(got, [2]uint64{r.TimeNs, r.TimeErrorNs})
 	}
-	if diff := cmp.Diff([][2]uint64{{2000, 0}, {6000, 0}, {100, 100}, {0, 0}, {0, 0}, {0, 0}}, got); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, [][2]uint64{{2000, 0}, {6000, 0}, {100, 100}, {0, 0}, {0, 0}, {0, 0}}, got)
 }
 
 func TestSquaresThatAreNone(t *testing.T) {
@@ -291,9 +288,7 @@ func TestDumpSamples(t *testing.T) {
 		"\ttime_ns -\tmin_ns -\tmax_ns -\n": untimed(),
 	} {
 		path := filepath.Join(t.TempDir(), "r.rec")
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		var out strings.Builder
 		if err := Dump(&out, path); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s\n%v", want, &out, err)
@@ -314,17 +309,10 @@ func TestLargeSampledTable(t *testing.T) {
 			Calls: 1000, TimeNs: 50_000 + uint64(i), TimeErrorNs: 100 + uint64(i%50), MinNs: 30, MaxNs: 90})
 	}
 	path := filepath.Join(t.TempDir(), "r.rec")
-	if err := recordingtest.WriteFile(path, p); err != nil {
-		t.Fatal(err)
-	}
+	recordingtest.Record(t, path, p)
 	if info, err := os.Stat(path); err != nil || info.Size() < wholeFile {
 		t.Fatalf("%v, %v: too small to tell", info, err)
 	}
-	got, err := ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(p.Rows, got.Rows); diff != "" {
-		t.Error(diff)
-	}
+	got := readPath(t, path)
+	testenv.Equal(t, p.Rows, got.Rows)
 }

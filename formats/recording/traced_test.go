@@ -2,13 +2,13 @@ package recording
 
 import (
 	"encoding/binary"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // Rows of a traced process, by their index in its table. Tests make events of
@@ -104,9 +104,7 @@ func newTraced(t testing.TB) *traced {
 	b.text(layout.StringTool, strings.Repeat("x", unit-(len(b.log)+head)%unit))
 	raw := b.bytes()
 	w := &traced{path: filepath.Join(t.TempDir(), "1.rec"), header: eventsHeader(), order: binary.LittleEndian}
-	if err := os.WriteFile(w.path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, w.path, raw)
 	f := newFile(nil, int64(len(raw)))
 	if f.ahead = raw; f.open() != nil || f.threads[0].Table%unit != 0 {
 		t.Fatalf("the table is at byte %d", f.threads[0].Table)
@@ -163,26 +161,17 @@ func (w *traced) events(chunks ...written) []byte {
 // leave writes a file beside the recording.
 func (w *traced) leave(t testing.TB, ending string, raw []byte) {
 	t.Helper()
-	if err := os.WriteFile(strings.TrimSuffix(w.path, ".rec")+ending, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, strings.TrimSuffix(w.path, ".rec")+ending, raw)
 }
 
 // open opens the events.
 func (w *traced) open(t testing.TB) *EventReader {
 	t.Helper()
-	p, err := ReadFile(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := readPath(t, w.path)
 	_, clock, err := ReadClock(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	e, err := OpenEvents(p, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return e
 }
 
@@ -196,8 +185,6 @@ func readEvents(t testing.TB, e *EventReader) (all profile.Events, kinds []profi
 		kinds = k
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return all, kinds
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // rich returns rank 1 of 4 with one of everything that a recording can hold: an
@@ -134,21 +134,12 @@ func TestWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := recordingtest.Write(&out, p); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, recordingtest.Write(&out, p))
 			got := read(t, out.Bytes())
-			if diff := cmp.Diff(p, got); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, p, got)
 			path := filepath.Join(t.TempDir(), "r.rec")
-			if err := recordingtest.WriteFile(path, p); err != nil {
-				t.Fatal(err)
-			}
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			recordingtest.Record(t, path, p)
+			raw := testenv.ReadFile(t, path)
 			if !bytes.Equal(raw, out.Bytes()) {
 				t.Error("the file with holes is another")
 			}
@@ -161,12 +152,8 @@ func TestWrite(t *testing.T) {
 func checkHead(t *testing.T, path string, want *profile.Profile) {
 	t.Helper()
 	got, err := ReadHead(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Abnormal", "Late", "Source")); diff != "" {
-		t.Error(diff)
-	}
+	testenv.NoError(t, err)
+	testenv.Equal(t, want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Abnormal", "Late", "Source"))
 	if got.Rows != nil || got.Vectors != nil || got.Abnormal != nil || got.Late != nil {
 		t.Error("rows were read")
 	}
@@ -174,9 +161,7 @@ func checkHead(t *testing.T, path string, want *profile.Profile) {
 
 func TestWriteSizes(t *testing.T) {
 	var out bytes.Buffer
-	if err := recordingtest.Write(&out, rich()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, recordingtest.Write(&out, rich()))
 	var h layout.Header
 	if _, err := binary.Decode(out.Bytes(), binary.LittleEndian, &h); err != nil {
 		t.Fatal(err)

@@ -14,22 +14,21 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func encode(t testing.TB, ps []*profile.Profile) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := WriteProfile(&out, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteProfile(&out, profile.List(ps)))
 	return out.Bytes()
 }
 
 func TestManyBatches(t *testing.T) {
 	const n = 2*maxBatch + 5
-	p := tabletest.Profile("run", 0)
+	p := jobs.FullRank("run", 0)
 	p.Rows = slices.Repeat(p.Rows[1:2], n)
 	for i := range p.Rows {
 		p.Rows[i].Callsite += uint64(i) // the dictionary grows to the end
@@ -43,9 +42,7 @@ func TestManyBatches(t *testing.T) {
 	row := 0
 	for i := range in.NumRecords() {
 		batch, err := in.RecordAt(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		addresses := batch.Column(batch.Schema().FieldIndices("address")[0])
 		bytes := batch.Column(batch.Schema().FieldIndices("bytes")[0])
 		for k := range addresses.Len() {
@@ -73,7 +70,7 @@ func (o *once) Each(f func(*profile.Profile) error) error {
 }
 
 func TestSourceReadOnce(t *testing.T) {
-	src := &once{List: tabletest.Job("run")}
+	src := &once{List: jobs.Full("run")}
 	if err := WriteProfile(io.Discard, src); err != nil || src.read != 1 {
 		t.Errorf("the source was read %d times, %v", src.read, err)
 	}
@@ -82,7 +79,7 @@ func TestSourceReadOnce(t *testing.T) {
 // TestNothingHidden walks through a file: magic, messages, footer. Nothing is between
 // them, and the footer refers to all messages but the schema.
 func TestNothingHidden(t *testing.T) {
-	data := encode(t, tabletest.Job("run"))
+	data := encode(t, jobs.Full("run"))
 	const magic, footerLength = "ARROW1", 4
 	at := (len(magic) + 7) / 8 * 8
 	messages := 0
@@ -126,7 +123,7 @@ func bodyLength(message []byte) int {
 // TestSpool writes more than a spool keeps in memory, in several batches: the file is
 // that of a spool which keeps all.
 func TestSpool(t *testing.T) {
-	p := tabletest.Profile("run", 0)
+	p := jobs.FullRank("run", 0)
 	p.Rows = slices.Repeat(p.Rows, 2*maxBatch/len(p.Rows)+1)
 	whole := encode(t, []*profile.Profile{p})
 	before := spoolMemory
@@ -140,9 +137,7 @@ func TestSpool(t *testing.T) {
 func open(t *testing.T, data []byte) *ipc.FileReader {
 	t.Helper()
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return in
 }
 
@@ -150,9 +145,7 @@ func open(t *testing.T, data []byte) *ipc.FileReader {
 func table(t *testing.T, data []byte, column string) []string {
 	t.Helper()
 	batch, err := open(t, data).RecordAt(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	col := batch.Column(batch.Schema().FieldIndices(column)[0])
 	var out []string
 	for i := range col.Len() {
@@ -161,9 +154,19 @@ func table(t *testing.T, data []byte, column string) []string {
 	return out
 }
 
+// checkColumns requires these values of columns, with a separator between them.
+func checkColumns(t *testing.T, data []byte, separator string, want map[string]string) {
+	t.Helper()
+	for column, want := range want {
+		if got := strings.Join(table(t, data, column), separator); got != want {
+			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
+		}
+	}
+}
+
 func TestColumns(t *testing.T) {
-	data := encode(t, tabletest.Job("run")[1:2])
-	for column, want := range map[string]string{
+	data := encode(t, jobs.Full("run")[1:2])
+	checkColumns(t, data, " ", map[string]string{
 		"peer":      "(null) 2 (null) (null) 0 3 2 (null) (null) (null) (null) (null) 2 1 0",
 		"callsite":  strings.Repeat("exchange solve.c:118 ", 12) + "solve+0x1300 < main solve.c:12 exchange solve.c:118 0x1000",
 		"function":  strings.Repeat("exchange ", 12) + "(null) exchange (null)",
@@ -179,15 +182,11 @@ func TestColumns(t *testing.T) {
 		"max_ns":    "1600 1600 1600 1600 (null) 1600 1600 1600 1600 1600 1600 1600 1600 1600 1600",
 		"comm": "(null) MPI_COMM_WORLD MPI_COMM_WORLD MPI_COMM_WORLD MPI_COMM_WORLD back to front#c0ffee00 Intercomm_create#feedface " +
 			"MPI_COMM_WORLD MPI_COMM_WORLD Cart_create#01234567 MPI_COMM_WORLD Cart_create#01234567 MPI_COMM_WORLD MPI_COMM_WORLD back to front#c0ffee00",
-	} {
-		if got := strings.Join(table(t, data, column), " "); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 func TestTiming(t *testing.T) {
-	ps := tabletest.Settings("run")
+	ps := jobs.MixedTimings("run")
 	for rank, want := range map[int]struct{ time, wrong, timing, receives string }{
 		0: {"1000 3000", "0 0", "exact", "on"},
 		1: {"1000 3000", "7 21", "sampled", "off"},
@@ -206,24 +205,18 @@ func TestTiming(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
-	for column, want := range map[string]string{
+	testenv.NoError(t, WriteRanks(&out, profile.List(ps)))
+	checkColumns(t, out.Bytes(), " ", map[string]string{
 		"timing": "exact sampled off exact", "receives": "on off off on",
 		"mpi_ns": "32000 32000 (null) 32000", "mpi_error_ns": "0 88 (null) 0", // 7 × √158
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), " "); got != want {
-			t.Errorf("ranks: %s %s, want %s", column, got, want)
-		}
-	}
+	})
 }
 
 // TestPeerOfAnotherWorld checks that a process of another world has no world
 // rank, whatever its rank there.
 func TestPeerOfAnotherWorld(t *testing.T) {
-	p := tabletest.Profile("run", 0)
-	p.Comms[tabletest.Inter].Remote = profile.Group{List: []int32{profile.PeerElsewhere, profile.PeerElsewhere}}
+	p := jobs.FullRank("run", 0)
+	p.Comms[jobs.Inter].Remote = profile.Group{List: []int32{profile.PeerElsewhere, profile.PeerElsewhere}}
 	p.Rows = p.Rows[6:7]
 	data := encode(t, []*profile.Profile{p})
 	if got := table(t, data, "peer"); got[0] != array.NullValueStr {
@@ -233,7 +226,7 @@ func TestPeerOfAnotherWorld(t *testing.T) {
 
 // TestSchema checks the schema, on which other readers of the tables depend.
 func TestSchema(t *testing.T) {
-	schema := open(t, encode(t, tabletest.Job("run"))).Schema()
+	schema := open(t, encode(t, jobs.Full("run"))).Schema()
 	const dict = "dictionary<values=utf8, indices=int32, ordered=false>"
 	want := []string{"run " + dict, "rank int32", "thread int32", "call " + dict, "class " + dict, "direction " + dict,
 		"comm " + dict + "?", "peer int32?", "size_class uint8", "callsite " + dict,
@@ -265,10 +258,8 @@ func describe(schema *arrow.Schema) []string {
 
 func TestComms(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteComms(&out, profile.List(tabletest.Job("run"))); err != nil {
-		t.Fatal(err)
-	}
-	for column, want := range map[string]string{
+	testenv.NoError(t, WriteComms(&out, profile.List(jobs.Full("run"))))
+	checkColumns(t, out.Bytes(), "|", map[string]string{
 		"comm":        "MPI_COMM_WORLD|MPI_COMM_SELF|back to front#c0ffee00|Intercomm_create#feedface|Cart_create#01234567|MPI_COMM_SELF|MPI_COMM_SELF|MPI_COMM_SELF",
 		"name":        "MPI_COMM_WORLD|MPI_COMM_SELF|back to front|(null)|(null)|MPI_COMM_SELF|MPI_COMM_SELF|MPI_COMM_SELF",
 		"constructor": "(null)|(null)|Comm_split|Intercomm_create|Cart_create|(null)|(null)|(null)",
@@ -280,21 +271,15 @@ func TestComms(t *testing.T) {
 		"seen_by":     "4|1|4|4|4|1|1|1",
 		"freed":       "false|false|true|false|false|false|false|false",
 		"folded":      "0|0|12|0|0|0|0|0",
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 func TestRanks(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	ps[3].State, ps[3].FinalizeStart = profile.Running, 0 // killed
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(ps)); err != nil {
-		t.Fatal(err)
-	}
-	for column, want := range map[string]string{
+	testenv.NoError(t, WriteRanks(&out, profile.List(ps)))
+	checkColumns(t, out.Bytes(), "|", map[string]string{
 		"rank":          "0|1|2|3",
 		"host":          "nodea|nodea|nodeb|nodeb",
 		"command":       strings.TrimSuffix(strings.Repeat("./solve -n 'two words'|", 4), "|"),
@@ -312,20 +297,14 @@ func TestRanks(t *testing.T) {
 		"cancelled_receives": "0|0|0|0",
 		"start":              strings.TrimSuffix(strings.Repeat("2023-11-14 22:13:20Z|", 4), "|"),
 		"finalize_start":     "2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|(null)",
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 // Rank 0's peer is rank 1 of a communicator with the ranks reversed.
 func TestRanksEnded(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(tabletest.Killed("run"))); err != nil {
-		t.Fatal(err)
-	}
-	for column, want := range map[string]string{
+	testenv.NoError(t, WriteRanks(&out, profile.List(jobs.Killed("run"))))
+	checkColumns(t, out.Bytes(), "|", map[string]string{
 		"state":         "running|running|running|running",
 		"ended":         "2023-11-14 22:13:25Z|2023-11-14 22:13:26Z|(null)|(null)",
 		"exit_status":   "(null)|3|(null)|(null)",
@@ -335,18 +314,12 @@ func TestRanksEnded(t *testing.T) {
 		"open_peer":     "2|(null)|(null)|(null)",
 		"open_callsite": "exchange solve.c:118|(null)|0x1000|0x1000",
 		"open_since":    "2023-11-14 22:13:24Z|(null)|(null)|2023-11-14 22:13:26Z",
-	} {
-		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
-			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
-		}
-	}
+	})
 }
 
 func TestRanksPhysical(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRanks(&out, profile.List(tabletest.Physical("run"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteRanks(&out, profile.List(jobs.Physical("run"))))
 	if got := strings.Join(table(t, out.Bytes(), "physical"), "|"); got != "known|known|no file was written|(null)" {
 		t.Errorf("got %s", got)
 	}

@@ -8,14 +8,16 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // benchJob returns a job of 256 ranks with 500 rows each.
 func benchJob() (ps []*profile.Profile, rows int) {
 	for rank := range 256 {
-		p := tabletest.Profile("run", rank%4)
+		p := jobs.FullRank("run", rank%4)
 		p.Rank = rank
 		for len(p.Rows) < 500 {
 			r := p.Rows[len(p.Rows)%15]
@@ -31,9 +33,7 @@ func benchJob() (ps []*profile.Profile, rows int) {
 func BenchmarkWriteProfile(b *testing.B) {
 	ps, rows := benchJob()
 	for b.Loop() {
-		if err := WriteProfile(io.Discard, profile.List(ps)); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, WriteProfile(io.Discard, profile.List(ps)))
 	}
 	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	b.ReportMetric(float64(len(encode(b, ps)))/float64(rows), "B/row")
@@ -44,10 +44,11 @@ func BenchmarkStream(b *testing.B) {
 	for _, ranks := range []int{1000, 10_000, 100_000} {
 		path := filepath.Join(b.TempDir(), "profile.arrow")
 		b.Run("write/"+strconv.Itoa(ranks), func(b *testing.B) {
+			src := synth.NewStencil(ranks)
 			for b.Loop() {
-				writeStream(b, path, tabletest.Stencil(ranks))
+				writeStream(b, path, src)
 			}
-			reportStream(b, path, ranks)
+			reportStream(b, path, src)
 		})
 	}
 }
@@ -55,26 +56,29 @@ func BenchmarkStream(b *testing.B) {
 func writeStream(b *testing.B, path string, src profile.Source) {
 	b.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	defer f.Close()
-	if err := WriteProfile(f, src); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, WriteProfile(f, src))
 }
 
-func reportStream(b *testing.B, path string, ranks int) {
+func reportStream(b *testing.B, path string, src *synth.Job) {
 	b.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	b.ReportMetric(float64(ranks*tabletest.StencilRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-	b.ReportMetric(float64(info.Size())/float64(ranks), "B/rank")
+	b.ReportMetric(float64(rowsOf(src))*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(info.Size())/float64(src.Ranks), "B/rank")
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
+}
+
+// rowsOf counts the rows of a job.
+func rowsOf(src profile.Source) (n int) {
+	src.Each(func(p *profile.Profile) error {
+		n += len(p.Rows)
+		return nil
+	})
+	return n
 }
 
 // BenchmarkWriteText writes the rows of a job as CSV and as JSON lines.
@@ -83,9 +87,7 @@ func BenchmarkWriteText(b *testing.B) {
 	for name, write := range map[string]func(io.Writer, profile.Source) error{"csv": WriteCSV, "json": WriteJSON} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if err := write(io.Discard, profile.List(ps)); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, write(io.Discard, profile.List(ps)))
 			}
 			b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})

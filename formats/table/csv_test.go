@@ -7,22 +7,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const csvHeader = "run,rank,thread,call,class,direction,comm,peer,size_class,callsite,function,file,line,address,slice," +
 	"calls,messages,bytes,time_ns,time_error_ns,min_ns,max_ns\n"
 
 func TestCSV(t *testing.T) {
-	p := tabletest.Profile(`a "quoted", name`, 1)
+	p := jobs.FullRank(`a "quoted", name`, 1)
 	p.Rows = []profile.Row{p.Rows[0], p.Rows[1], p.Rows[14]}
 	p.Rows[0].TimeNs, p.Rows[0].MinNs, p.Rows[0].MaxNs = 1<<64-1, 0, 0
 	p.Slices[1].Name = "=two\nlines"
 	var out strings.Builder
-	if err := WriteCSV(&out, profile.List{p}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteCSV(&out, profile.List{p}))
 	const run = `"a ""quoted"", name"`
 	want := csvHeader +
 		run + ",1,0,Init,other,none,,,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,1,0,0,18446744073709551615,0,,\n" +
@@ -40,7 +39,7 @@ func TestCSV(t *testing.T) {
 // TestCSVTiming checks that times that were not measured are empty, and that
 // sampled times have an error.
 func TestCSVTiming(t *testing.T) {
-	ps := tabletest.Settings("run")
+	ps := jobs.MixedTimings("run")
 	for rank, want := range map[int]string{
 		0: "Send,p2p,send,MPI_COMM_WORLD,1,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,0,400,1600\n",
 		1: "Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,21,400,1600\n",
@@ -56,7 +55,7 @@ func TestCSVTiming(t *testing.T) {
 // TestCSVPhysical checks that messages of the MPI library itself have no call,
 // thread, communicator, call site or time.
 func TestCSVPhysical(t *testing.T) {
-	p := tabletest.Physical("run")[0]
+	p := jobs.Physical("run")[0]
 	p.Rows, p.Physical.Flows = nil, p.Physical.Flows[:4]
 	want := csvHeader +
 		"run,0,-1,internal,internal,internal,,1,4,unknown,,,,unknown,run,0,10,80,,,,\n" +
@@ -84,9 +83,7 @@ func TestCSVManyWords(t *testing.T) {
 	col.Type, col.Words = Word, words
 	var out strings.Builder
 	rows := slices.Repeat([]int{maxTexts}, 1000)
-	if err := WriteAll(NewCSVWriter(&out, []Column[int]{col}, Options[int]{}), slices.Values(rows)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteAll(NewCSVWriter(&out, []Column[int]{col}, Options[int]{}), slices.Values(rows)))
 	if want := "word\n" + strings.Repeat("65536\n", len(rows)); out.String() != want {
 		t.Errorf("got %d bytes, want %d", out.Len(), len(want))
 	}

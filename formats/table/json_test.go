@@ -5,18 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestJSON(t *testing.T) {
-	p := tabletest.Profile("a \"quoted\"\nname", 1)
+	p := jobs.FullRank("a \"quoted\"\nname", 1)
 	p.Rows = []profile.Row{p.Rows[0], p.Rows[14]}
 	p.Rows[0].TimeNs, p.Rows[0].MinNs, p.Rows[0].MaxNs = 1<<64-1, 0, 0
 	var out strings.Builder
-	if err := WriteJSON(&out, profile.List{p}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteJSON(&out, profile.List{p}))
 	want := `{"run":"a \"quoted\"\nname","rank":1,"thread":0,"call":"Init","class":"other","direction":"none","comm":null,"peer":null,` +
 		`"size_class":7,"callsite":"exchange solve.c:118","function":"exchange","file":"/src/solve.c","line":118,"address":"solve+0x1234",` +
 		`"slice":"run","calls":1,"messages":0,"bytes":0,"time_ns":18446744073709551615,"time_error_ns":0,"min_ns":null,"max_ns":null}
@@ -37,7 +36,7 @@ func TestJSON(t *testing.T) {
 // TestJSONTiming checks that times that were not measured are null, and that
 // sampled times have an error.
 func TestJSONTiming(t *testing.T) {
-	ps := tabletest.Settings("run")
+	ps := jobs.MixedTimings("run")
 	for rank, want := range map[int]string{
 		1: `"bytes":300,"time_ns":3000,"time_error_ns":21,"min_ns":400,"max_ns":1600}`,
 		2: `"bytes":300,"time_ns":null,"time_error_ns":null,"min_ns":null,"max_ns":null}`,
@@ -52,7 +51,7 @@ func TestJSONTiming(t *testing.T) {
 // TestJSONPhysical checks that messages of the MPI library itself have no
 // thread, communicator, call site or time.
 func TestJSONPhysical(t *testing.T) {
-	p := tabletest.Physical("run")[0]
+	p := jobs.Physical("run")[0]
 	p.Rows, p.Physical.Flows = nil, p.Physical.Flows[3:4]
 	want := `{"run":"run","rank":0,"thread":-1,"call":"internal","class":"internal","direction":"internal","comm":null,"peer":2,` +
 		`"size_class":4,"callsite":"unknown","function":null,"file":null,"line":null,"address":"unknown",` +
@@ -65,15 +64,13 @@ func TestJSONPhysical(t *testing.T) {
 
 // TestManyTexts writes more texts than the writer caches.
 func TestManyTexts(t *testing.T) {
-	p := tabletest.Profile("run", 0)
+	p := jobs.FullRank("run", 0)
 	p.Rows = nil
 	for i := range maxTexts + 10 {
 		p.Rows = append(p.Rows, profile.Row{Call: "Send", Comm: -1, Callsite: 1<<40 + uint64(i)})
 	}
 	var out strings.Builder
-	if err := WriteJSON(&out, profile.List{p}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteJSON(&out, profile.List{p}))
 	i := 0
 	for line := range strings.Lines(out.String()) {
 		var row struct{ Address string }

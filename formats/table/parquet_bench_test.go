@@ -4,15 +4,14 @@ import (
 	"io"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func BenchmarkWriteParquet(b *testing.B) {
-	src := tabletest.Stencil(1000)
+	src := synth.NewStencil(1000)
 	for b.Loop() {
-		if err := WriteParquet(io.Discard, src); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, WriteParquet(io.Discard, src))
 	}
-	b.ReportMetric(float64(src)*tabletest.StencilRows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(rowsOf(src))*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }

@@ -11,23 +11,20 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func encodeGroups(t testing.TB, ps []*profile.Profile, rows int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := writeParquet(&out, profile.List(ps), rows); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, writeParquet(&out, profile.List(ps), rows))
 	return out.Bytes()
 }
 
 func TestParquetMetadata(t *testing.T) {
-	in, err := file.NewParquetReader(bytes.NewReader(encodeGroups(t, tabletest.Settings("run")[1:2], groupRows)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, err := file.NewParquetReader(bytes.NewReader(encodeGroups(t, jobs.MixedTimings("run")[1:2], groupRows)))
+	testenv.NoError(t, err)
 	meta := in.MetaData().KeyValueMetadata()
 	for key, want := range map[string]string{"mpitrace.timing": "sampled", "mpitrace.receives": "off"} {
 		if got := meta.FindValue(key); got == nil || *got != want {
@@ -39,7 +36,7 @@ func TestParquetMetadata(t *testing.T) {
 // TestManyGroups writes row groups that end within a process, with texts that
 // other groups do not have, and one column of nulls only.
 func TestManyGroups(t *testing.T) {
-	ps := tabletest.Job("run")
+	ps := jobs.Full("run")
 	for _, p := range ps[:2] {
 		for i := range p.Rows {
 			p.Rows[i].MinNs, p.Rows[i].MaxNs = 0, 0
@@ -70,7 +67,7 @@ func TestManyGroups(t *testing.T) {
 // TestDiskFull checks that write errors are reported, of which the library
 // ignores some and panics on others.
 func TestDiskFull(t *testing.T) {
-	ps := profile.List(tabletest.Job("run"))
+	ps := profile.List(jobs.Full("run"))
 	size := len(encodeGroups(t, ps, groupRows))
 	for room := 0; room < size; room += 997 {
 		if err := WriteParquet(&testenv.FullWriter{Room: room}, ps); !errors.Is(err, testenv.ErrFull) {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 // TestInternalRows checks that rows of messages of the MPI library itself count
@@ -25,8 +25,8 @@ func TestInternalRows(t *testing.T) {
 		}
 		return classes, directions
 	}
-	classes, directions := by(tabletest.Physical("run"))
-	want, wantDirections := by(tabletest.Job("run"))
+	classes, directions := by(jobs.Physical("run"))
+	want, wantDirections := by(jobs.Full("run"))
 	// 80, 60 and 2^64-1 bytes in 10, 6 and 2^64-1 messages, modulo 2^64.
 	want[Internal], wantDirections[Internal] = sums{0, 15, 139}, sums{0, 15, 139}
 	for what, diff := range map[string]string{

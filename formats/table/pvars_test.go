@@ -6,20 +6,18 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestPvarColumns(t *testing.T) {
 	var data bytes.Buffer
-	if err := WritePvars(&data, profile.List(tabletest.Readings("run")[2:3])); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WritePvars(&data, profile.List(jobs.Readings("run")[2:3])))
 	// In a source of rank 2 only, it is the first process of the job.
-	for column, want := range map[string]string{
+	checkColumns(t, data.Bytes(), " ", map[string]string{
 		"rank":      "2 2 2 2 2 2 2 2",
 		"time_ns":   "1000000000 1998000000 2498000000 3998000000 3998000000 3998000000 3998000000 3998000000",
 		"slice":     "run run solve solve solve solve solve solve",
@@ -33,13 +31,9 @@ func TestPvarColumns(t *testing.T) {
 		"value_u64": "0 20 3 1152921504606846978 7 (null) (null) (null)",
 		"value_i64": "(null) (null) (null) (null) (null) -2 (null) (null)",
 		"text":      "(null) (null) (null) (null) (null) (null) (null) ob1",
-	} {
-		if got := strings.Join(table(t, data.Bytes(), column), " "); got != want {
-			t.Errorf("%s:\n got %s\nwant %s", column, got, want)
-		}
-	}
-	p := tabletest.Readings("run")[2]
-	world, reversed := p.Comms[tabletest.World].Label(), p.Comms[tabletest.Reversed].Label()
+	})
+	p := jobs.Readings("run")[2]
+	world, reversed := p.Comms[jobs.World].Label(), p.Comms[jobs.Reversed].Label()
 	want := []string{world, world, reversed, "(null)", "(null)", "(null)", "(null)", "(null)"}
 	if got := table(t, data.Bytes(), "object"); !slices.Equal(got, want) {
 		t.Errorf("object: got %q, want %q", got, want)
@@ -49,7 +43,7 @@ func TestPvarColumns(t *testing.T) {
 // TestPvarTimes checks that times count from the start of the first process of
 // the same job.
 func TestPvarTimes(t *testing.T) {
-	two := tabletest.Readings("two")
+	two := jobs.Readings("two")
 	for _, p := range two {
 		p.Start += 7
 		for i := range p.Readings {
@@ -57,9 +51,7 @@ func TestPvarTimes(t *testing.T) {
 		}
 	}
 	var data bytes.Buffer
-	if err := WritePvars(&data, append(profile.List(tabletest.Readings("one")), two...)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WritePvars(&data, append(profile.List(jobs.Readings("one")), two...)))
 	got := table(t, data.Bytes(), "time_ns")
 	for i := range 4 {
 		if one := fmt.Sprint(1_000_000_000 + i*1_000_000); got[8*i] != one {
@@ -79,7 +71,7 @@ type many struct {
 }
 
 func (m *many) Each(f func(*profile.Profile) error) error {
-	p := tabletest.Readings("run")[1]
+	p := jobs.Readings("run")[1]
 	p.Readings = slices.Repeat(p.Readings, 200)
 	for rank := range m.processes {
 		p.Rank = rank
@@ -101,9 +93,7 @@ func (m *many) Each(f func(*profile.Profile) error) error {
 func TestPvarTableStreams(t *testing.T) {
 	few, lots := &many{processes: 40}, &many{processes: 400}
 	for _, src := range []*many{few, lots} {
-		if err := WritePvars(io.Discard, src); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WritePvars(io.Discard, src))
 	}
 	if lots.peak > few.peak+2*uint64(spoolMemory) {
 		t.Errorf("%d bytes in use with 640,000 values, %d with 64,000", lots.peak, few.peak)

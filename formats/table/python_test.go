@@ -9,33 +9,29 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestPython opens the fixture's tables with pandas, pyarrow and polars. The
-// expected sums are computed by hand from tabletest's rows.
+// expected sums are computed by hand from the rows of jobs.Full.
 func TestPython(t *testing.T) {
 	dir := t.TempDir()
-	ps := append(tabletest.Job("one"), tabletest.Job("two")...)
+	ps := append(jobs.Full("one"), jobs.Full("two")...)
 	ps[5].Rank = -1 // ended early: it has no file of its own
 	writeRun(t, dir, ps)
 	report := filepath.Join(dir, "report.json")
 	text, err := json.Marshal(map[string]any{"jobs": []any{jobReport("one"), jobReport("two")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(report, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.WriteFile(t, report, text)
 	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=" + report}, "test_arrow.py")
 }
 
 // TestPythonReadings opens a run with performance variables in pandas, polars and pyarrow.
 func TestPythonReadings(t *testing.T) {
 	dir := t.TempDir()
-	writeRun(t, dir, append(tabletest.Readings("one"), tabletest.Readings("two")...))
+	writeRun(t, dir, append(jobs.Readings("one"), jobs.Readings("two")...))
 	testenv.Pytest(t, []string{"MPITRACE_RUN=" + dir, "MPITRACE_REPORT=none"}, "test_pvars.py", "test_arrow.py", "-k", "not report")
 }
 
@@ -43,13 +39,9 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	t.Helper()
 	write := func(name string, f func(io.Writer) error) {
 		file, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer file.Close()
-		if err := f(file); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, f(file))
 	}
 	write("profile.arrow", func(w io.Writer) error { return WriteProfile(w, profile.List(ps)) })
 	write("comms.arrow", func(w io.Writer) error { return WriteComms(w, profile.List(ps)) })
@@ -57,9 +49,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	if slices.ContainsFunc(ps, func(p *profile.Profile) bool { return len(p.Readings) > 0 }) {
 		write("pvars.arrow", func(w io.Writer) error { return WritePvars(w, profile.List(ps)) })
 	}
-	if err := os.Mkdir(filepath.Join(dir, "arrow"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Join(dir, "arrow"))
 	for _, p := range ps {
 		if p.Rank >= 0 {
 			write(fmt.Sprintf("arrow/%s.%d.arrow", p.Run, p.Rank), func(w io.Writer) error {
@@ -69,7 +59,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	}
 }
 
-// jobReport returns the totals of a report of tabletest.Job.
+// jobReport returns the totals of a report of jobs.Full.
 func jobReport(run string) map[string]any {
 	type sums struct {
 		Call     string `json:"call,omitempty"`

@@ -6,9 +6,9 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestWaits(t *testing.T) {
@@ -18,17 +18,11 @@ func TestWaits(t *testing.T) {
 	}
 	for _, n := range []int{0, 2} {
 		var b bytes.Buffer
-		if err := WriteWaits(&b, waits[:n]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WriteWaits(&b, waits[:n]))
 		f, err := ipc.NewFileReader(bytes.NewReader(b.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		batch, err := f.Record(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got := make([]profile.Wait, batch.NumRows())
 		text := func(column, i int) string {
 			d := batch.Column(column).(*array.Dictionary)
@@ -40,8 +34,6 @@ func TestWaits(t *testing.T) {
 				Duration: batch.Column(5).(*array.Int64).Value(i), Callsite: text(6, i), Comm: text(7, i), PeerCallsite: text(8, i),
 				Window: int(batch.Column(9).(*array.Int32).Value(i))}
 		}
-		if diff := cmp.Diff(waits[:n], got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testenv.Equal(t, waits[:n], got)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // clock makes realistic times: gaps of 0.2 to 20 us between calls, mostly short
@@ -34,11 +36,11 @@ const neighbours = 6
 
 // halo returns the events of a process that exchanges messages of three sizes
 // with six neighbors, and calls a reduction every five iterations.
-func halo(seed uint64, n int) *list {
-	l := &list{trace: testTrace, batch: 1 << 13}
+func halo(seed uint64, n int) *jobs.Process {
+	l := traceOf(testTrace, 1<<13)
 	kind := func(action profile.Action, call string, d profile.Direction, peer int, site string) uint32 {
-		l.kinds = append(l.kinds, profile.EventKind{Action: action, Call: call, Direction: d, Peer: int32(peer), Callsite: site, Slice: "run"})
-		return uint32(len(l.kinds) - 1)
+		l.Kinds = append(l.Kinds, profile.EventKind{Action: action, Call: call, Direction: d, Peer: int32(peer), Callsite: site, Slice: "run"})
+		return uint32(len(l.Kinds) - 1)
 	}
 	var irecv, isend, moved, completed [neighbours]uint32
 	for i := range neighbours {
@@ -53,9 +55,9 @@ func halo(seed uint64, n int) *list {
 	c := newClock(seed)
 	called := func(kind uint32, median float64, size uint64, tag, link int32, seq uint32) {
 		start, duration := c.call(median)
-		l.add(kind, start, duration, size, tag, link, seq)
+		l.AddOfKind(kind, start, duration, size, tag, link, seq)
 	}
-	for seq := uint32(1); l.events.Len() < n; seq++ {
+	for seq := uint32(1); l.Events.Len() < n; seq++ {
 		for i := range neighbours {
 			called(irecv[i], 300, 0, int32(i), 2*neighbours+1, 0)
 		}
@@ -64,10 +66,10 @@ func halo(seed uint64, n int) *list {
 		}
 		called(waitall, 9000, 0, profile.NoTag, 0, 0)
 		for i := range neighbours {
-			l.add(moved[i], c.now, 0, 8000<<(i/2), int32(i), -2*neighbours-1, seq)
+			l.AddOfKind(moved[i], c.now, 0, 8000<<(i/2), int32(i), -2*neighbours-1, seq)
 		}
 		for i := range neighbours {
-			l.add(completed[i], c.now, 0, 0, int32(i), -2*neighbours-1, 0)
+			l.AddOfKind(completed[i], c.now, 0, 0, int32(i), -2*neighbours-1, 0)
 		}
 		if seq%5 == 0 {
 			called(allreduce, 5000, 8, profile.NoTag, 0, 0)
@@ -80,11 +82,11 @@ func halo(seed uint64, n int) *list {
 // neighbors one after the other, by Irecv, Send and Wait. Sizes change only
 // when the lists of neighbors are renewed, every twenty steps. Every ten steps
 // there are reductions.
-func swaps(seed uint64, n int) *list {
-	l := &list{trace: testTrace, batch: 1 << 13}
+func swaps(seed uint64, n int) *jobs.Process {
+	l := traceOf(testTrace, 1<<13)
 	kind := func(action profile.Action, call string, d profile.Direction, peer int, site string) uint32 {
-		l.kinds = append(l.kinds, profile.EventKind{Action: action, Call: call, Direction: d, Peer: int32(peer), Callsite: site, Slice: "run"})
-		return uint32(len(l.kinds) - 1)
+		l.Kinds = append(l.Kinds, profile.EventKind{Action: action, Call: call, Direction: d, Peer: int32(peer), Callsite: site, Slice: "run"})
+		return uint32(len(l.Kinds) - 1)
 	}
 	var irecv, send, moved [neighbours]uint32
 	for i := range neighbours {
@@ -97,10 +99,10 @@ func swaps(seed uint64, n int) *list {
 	c := newClock(seed)
 	called := func(kind uint32, median float64, size uint64, tag, link int32, seq uint32) {
 		start, duration := c.call(median)
-		l.add(kind, start, duration, size, tag, link, seq)
+		l.AddOfKind(kind, start, duration, size, tag, link, seq)
 	}
 	var out, in [neighbours]uint64
-	for step := uint32(0); l.events.Len() < n; step++ {
+	for step := uint32(0); l.Events.Len() < n; step++ {
 		for i := range neighbours {
 			if step%20 == 0 {
 				out[i], in[i] = 24*(1000+c.r.Uint64N(100)), 24*(1000+c.r.Uint64N(100))
@@ -108,7 +110,7 @@ func swaps(seed uint64, n int) *list {
 			called(irecv[i], 300, 0, 0, 3, 0)
 			called(send[i], 2000, out[i], 0, 0, step+1)
 			called(wait, 4000, 0, profile.NoTag, 0, 0)
-			l.add(moved[i], c.now, 0, in[i], 0, -3, step+1)
+			l.AddOfKind(moved[i], c.now, 0, in[i], 0, -3, step+1)
 		}
 		if step%10 == 0 {
 			for range 4 {
@@ -121,27 +123,27 @@ func swaps(seed uint64, n int) *list {
 
 // irregular returns the events of a process that exchanges messages of any size
 // with any of 64 others, by blocking calls: the worst case for compression.
-func irregular(seed uint64, n int) *list {
-	l := &list{trace: testTrace, batch: 1 << 13}
+func irregular(seed uint64, n int) *jobs.Process {
+	l := traceOf(testTrace, 1<<13)
 	const peers = 64
 	for peer := range int32(peers) {
-		l.kinds = append(l.kinds, profile.EventKind{Call: "Send", Direction: profile.Send, Peer: peer, Callsite: "out a.c:1", Slice: "run"},
+		l.Kinds = append(l.Kinds, profile.EventKind{Call: "Send", Direction: profile.Send, Peer: peer, Callsite: "out a.c:1", Slice: "run"},
 			profile.EventKind{Call: "Recv", Direction: profile.Recv, Peer: peer, Callsite: "in a.c:2", Slice: "run"})
 	}
 	var seq [2 * peers]uint32
 	c := newClock(seed)
-	for l.events.Len() < n {
+	for l.Events.Len() < n {
 		kind := c.r.Uint32N(2 * peers)
 		seq[kind]++
 		start, duration := c.call(2000)
-		l.add(kind, start, duration, c.r.Uint64N(100_000), c.r.Int32N(4), 0, seq[kind])
+		l.AddOfKind(kind, start, duration, c.r.Uint64N(100_000), c.r.Int32N(4), 0, seq[kind])
 	}
 	return l
 }
 
 var streams = []struct {
 	name string
-	make func(seed uint64, n int) *list
+	make func(seed uint64, n int) *jobs.Process
 }{{"halo", halo}, {"swaps", swaps}, {"irregular", irregular}}
 
 const benchEvents = 1 << 20
@@ -151,11 +153,9 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(stream.name, func(b *testing.B) {
 			l := stream.make(1, benchEvents)
 			for b.Loop() {
-				if err := Write(io.Discard, l); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, Write(io.Discard, l))
 			}
-			n := float64(l.events.Len())
+			n := float64(l.Events.Len())
 			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
 			b.ReportMetric(float64(len(write(b, l, maxBatch, maxHeld)))/n, "B/event")
 		})
@@ -166,17 +166,15 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkWriteTwo(b *testing.B) {
 	for _, stream := range streams {
 		b.Run(stream.name, func(b *testing.B) {
-			ls := []*list{stream.make(1, benchEvents), stream.make(2, benchEvents)}
+			ls := []*jobs.Process{stream.make(1, benchEvents), stream.make(2, benchEvents)}
 			for b.Loop() {
 				var two errgroup.Group
 				for _, l := range ls {
 					two.Go(func() error { return Write(io.Discard, l) })
 				}
-				if err := two.Wait(); err != nil {
-					b.Fatal(err)
-				}
+				testenv.NoError(b, two.Wait())
 			}
-			n := ls[0].events.Len() + ls[1].events.Len()
+			n := ls[0].Events.Len() + ls[1].Events.Len()
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
 		})
 	}
@@ -193,11 +191,11 @@ func BenchmarkRead(b *testing.B) {
 					n += e.Len()
 					return nil
 				})
-				if err != nil || n != l.events.Len() {
+				if err != nil || n != l.Events.Len() {
 					b.Fatal(n, err)
 				}
 			}
-			b.ReportMetric(float64(l.events.Len())*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+			b.ReportMetric(float64(l.Events.Len())*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
 		})
 	}
 }
@@ -213,7 +211,7 @@ func BenchmarkColumns(b *testing.B) {
 					for b.Loop() {
 						size = columnSize(b, l, i)
 					}
-					b.ReportMetric(float64(size)/float64(l.events.Len()), "B/event")
+					b.ReportMetric(float64(size)/float64(l.Events.Len()), "B/event")
 				})
 			}
 		})
@@ -221,12 +219,10 @@ func BenchmarkColumns(b *testing.B) {
 }
 
 // columnSize returns the number of bytes of one column in all batches.
-func columnSize(b *testing.B, l *list, column int) (size int) {
+func columnSize(b *testing.B, l *jobs.Process, column int) (size int) {
 	b.Helper()
-	w, err := newWriter(new(bytes.Buffer), &l.trace, maxBatch, maxHeld)
-	if err != nil {
-		b.Fatal(err)
-	}
+	w, err := newWriter(new(bytes.Buffer), l.Trace(), maxBatch, maxHeld)
+	testenv.NoError(b, err)
 	w.cols = w.cols[column : column+1]
 	err = l.Each(func(e *profile.Events, kinds []profile.EventKind) error {
 		if err := w.learn(uint32(len(kinds)-1), kinds); err != nil {
@@ -241,8 +237,6 @@ func columnSize(b *testing.B, l *list, column int) (size int) {
 		size += len(packer().EncodeAll(valid, nil)) + len(packer().EncodeAll(values, nil))
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	return size
 }

@@ -15,17 +15,19 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // readAll reads a file in memory.
-func readAll(data []byte) (*list, error) {
+func readAll(data []byte) (*jobs.Process, error) {
 	r := bytes.NewReader(data)
 	f, err := open(func(do func(io.ReaderAt, int64) error) error { return do(r, r.Size()) })
 	if err != nil {
 		return nil, err
 	}
-	l := &list{trace: *f.Trace(), kinds: f.kinds, batch: 100}
-	l.events, _, err = collect(f)
+	l := traceOf(*f.Trace(), 100, f.kinds...)
+	l.Events, _, err = collect(f)
 	return l, err
 }
 
@@ -63,9 +65,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace.3.arrow")
-			if err := os.WriteFile(path, c.data, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, path, c.data)
 			f, err := Open(path)
 			if err == nil {
 				_, _, err = collect(f)
@@ -85,12 +85,8 @@ func TestShrinks(t *testing.T) {
 	data := write(t, random(1, 1000), 300, 1<<20)
 	path := saved(t, data)
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, f.index.Batches[2].Offset+5); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.NoError(t, os.Truncate(path, f.index.Batches[2].Offset+5))
 	if _, _, err := collect(f); err == nil || !strings.Contains(err.Error(), "batch 2, at byte") || !strings.Contains(err.Error(), "truncated") {
 		t.Errorf("error %v", err)
 	}
@@ -101,13 +97,9 @@ func TestShrinks(t *testing.T) {
 func rewritten(t *testing.T, data []byte) []byte {
 	t.Helper()
 	in, err := ipc.NewFileReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	batch, err := in.RecordAt(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var out bytes.Buffer
 	w, err := ipc.NewFileWriter(table.Position(&out), ipc.WithSchema(in.Schema()))
 	if err == nil {
@@ -116,9 +108,7 @@ func rewritten(t *testing.T, data []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return out.Bytes()
 }
 
@@ -127,16 +117,12 @@ func resealed(t testing.TB, data []byte, change func(*index)) []byte {
 	t.Helper()
 	r := bytes.NewReader(data)
 	x, err := readIndex(r, r.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	_, at, _ := readSealed(r, r.Size())
 	end, _ := table.FindFooter(r, r.Size())
 	change(x)
 	sealed, err := x.seal(data[end:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return append(append(bytes.Clone(data[:at]), sealed...), data[end:]...)
 }
 
@@ -147,13 +133,13 @@ func flipped(data []byte, i int) []byte {
 }
 
 // few returns three events of two kinds.
-func few() *list {
-	l := &list{trace: testTrace, batch: 2, kinds: []profile.EventKind{
-		{Call: "Send", Direction: profile.Send, Peer: 1, Callsite: "f a.c:1", Slice: "run"},
-		{Call: "Barrier", Class: profile.AllToAll, Peer: profile.PeerNone, Callsite: "f a.c:2", Slice: "run"}}}
-	l.add(0, 10, 5, 8, 1, 0, 1)
-	l.add(1, 20, 5, 0, profile.NoTag, 0, 0)
-	l.add(0, 30, 5, 8, 1, 0, 2)
+func few() *jobs.Process {
+	l := traceOf(testTrace, 2,
+		profile.EventKind{Call: "Send", Direction: profile.Send, Peer: 1, Callsite: "f a.c:1", Slice: "run"},
+		profile.EventKind{Call: "Barrier", Class: profile.AllToAll, Peer: profile.PeerNone, Callsite: "f a.c:2", Slice: "run"})
+	l.AddOfKind(0, 10, 5, 8, 1, 0, 1)
+	l.AddOfKind(1, 20, 5, 0, profile.NoTag, 0, 0)
+	l.AddOfKind(0, 30, 5, 8, 1, 0, 2)
 	return l
 }
 
@@ -188,7 +174,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				t.Fatalf("accepted, written, and not read back: %v", err)
 			}
-			if diff := cmp.Diff(l.events, again.events); diff != "" {
+			if diff := cmp.Diff(l.Events, again.Events); diff != "" {
 				t.Errorf("accepted, but not read back equal:\n%s", diff)
 			}
 			if bad := mended(t, data, at, xor, indexAt, indexXor); bad != nil {
@@ -204,9 +190,7 @@ func mended(t *testing.T, data []byte, at uint32, xor byte, indexAt uint16, inde
 	bad := bytes.Clone(data)
 	bad[int(at)%len(bad)] ^= xor
 	x, err := readIndex(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	end, _ := table.FindFooter(bytes.NewReader(data), int64(len(data)))
 	_, start, _ := readSealed(bytes.NewReader(data), int64(len(data)))
 	rest := uint32(0)
@@ -219,9 +203,7 @@ func mended(t *testing.T, data []byte, at uint32, xor byte, indexAt uint16, inde
 	}
 	x.Rest = crc32.Update(rest, castagnoli, bad[last:start])
 	text, err := x.text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	text[int(indexAt)%len(text)] ^= indexXor
 	return append(append(bad[:start:start], sealText(text, data[end:])...), data[end:]...)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // cell returns a value of a column as read by the Arrow library; nil for null.
@@ -34,15 +36,15 @@ func cell(column arrow.Array, i int) any {
 }
 
 // row returns the values of all columns for an event.
-func row(l *list, i int) []any {
-	e := &l.events
-	k := l.kinds[e.Kind[i]]
+func row(l *jobs.Process, i int) []any {
+	e := &l.Events
+	k := l.Kinds[e.Kind[i]]
 	var tag, comm, peer, window any = e.Tag[i], nil, nil, nil
 	if e.Tag[i] == profile.NoTag {
 		tag = nil
 	}
-	if k.Comm >= 0 && int(k.Comm) < len(l.trace.Comms) {
-		comm = l.trace.Comms[k.Comm].Label
+	if k.Comm >= 0 && int(k.Comm) < len(l.Trace().Comms) {
+		comm = l.Trace().Comms[k.Comm].Label
 	}
 	if k.Peer >= 0 {
 		peer = k.Peer
@@ -70,15 +72,11 @@ func TestArrowLibrary(t *testing.T) {
 	for name, held := range map[string]int{"dictionaries first": 1 << 20, "dictionaries last": 0} {
 		t.Run(name, func(t *testing.T) {
 			in, err := ipc.NewFileReader(bytes.NewReader(write(t, want, 300, held)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			at := 0
 			for b := range in.NumRecords() {
 				batch, err := in.RecordAt(b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				for i := range int(batch.NumRows()) {
 					var got []any
 					for _, column := range batch.Columns() {
@@ -101,9 +99,7 @@ func TestArrowLibrary(t *testing.T) {
 // that do not use the footer.
 func TestStream(t *testing.T) {
 	r, err := ipc.NewReader(bytes.NewReader(write(t, random(4, 1000), 300, 1<<20)[headLen:]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	rows := int64(0)
 	for r.Next() {
 		rows += r.Record().NumRows()
@@ -115,9 +111,7 @@ func TestStream(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	in, err := ipc.NewFileReader(bytes.NewReader(write(t, few(), 100, 1<<20)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	md := in.Schema().Metadata()
 	for key, want := range map[string]string{"mpitrace.format": "1", "mpitrace.tool": "mpitrace", "mpitrace.table": "events"} {
 		if got, _ := md.GetValue(key); got != want {
@@ -127,9 +121,7 @@ func TestMetadata(t *testing.T) {
 	text, _ := md.GetValue("mpitrace.trace")
 	want, got := testTrace, profile.Trace{}
 	want.Events = 3
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, json.Unmarshal([]byte(text), &got))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("trace:\n%s", diff)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // BenchmarkWriteParquet writes the events of one process: an export, the files
@@ -26,9 +27,7 @@ func BenchmarkWriteParquet(b *testing.B) {
 		export := func(w io.Writer) error { return WriteParquet(w, srcs) }
 		// With larger groups, the library takes longer for the nulls.
 		var exported bytes.Buffer
-		if err := writeParquet(&exported, srcs, 64<<10); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, writeParquet(&exported, srcs, 64<<10))
 		for _, writer := range []struct {
 			name  string
 			write func(io.Writer) error
@@ -39,7 +38,7 @@ func BenchmarkWriteParquet(b *testing.B) {
 			}},
 			{"library", libraryWriter(b, exported.Bytes())},
 		} {
-			b.Run(stream.name+"/"+writer.name, func(b *testing.B) { benchmarkWriter(b, l.events.Len(), writer.write) })
+			b.Run(stream.name+"/"+writer.name, func(b *testing.B) { benchmarkWriter(b, l.Events.Len(), writer.write) })
 		}
 	}
 }
@@ -48,25 +47,19 @@ func benchmarkWriter(b *testing.B, rows int, write func(io.Writer) error) {
 	b.Helper()
 	start := processorTime(b)
 	for b.Loop() {
-		if err := write(io.Discard); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, write(io.Discard))
 	}
 	used := processorTime(b) - start // not of other programs, unlike b.Elapsed
 	b.ReportMetric(float64(rows)*float64(b.N)/used.Seconds()/1e6, "Mrows/cpu-s")
 	var out bytes.Buffer
-	if err := write(&out); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, write(&out))
 	b.ReportMetric(float64(out.Len())/float64(rows), "B/row")
 }
 
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
@@ -79,9 +72,7 @@ func (unclosed) Close() error { return nil }
 func libraryWriter(b *testing.B, data []byte) func(io.Writer) error {
 	b.Helper()
 	in, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	props := []parquet.WriterProperty{parquet.WithCompression(compress.Codecs.Zstd), parquet.WithVersion(parquet.V2_LATEST)}
 	for _, c := range exportColumns() {
 		if c.Unlike == table.Neighbors {
@@ -128,9 +119,7 @@ func writeLibraryGroup(group file.SerialRowGroupWriter, columns []func(file.Colu
 func chunkCopier(b *testing.B, group *file.RowGroupReader, column int) func(file.ColumnChunkWriter) error {
 	b.Helper()
 	chunk, err := group.Column(column)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.NoError(b, err)
 	switch chunk.(type) {
 	case *file.Int32ColumnChunkReader:
 		return copier[int32](b, chunk, group.NumRows())

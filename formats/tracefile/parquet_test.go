@@ -10,23 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
-	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // twoRanks returns sources of seven and of three events, whose kinds are
 // numbered differently.
 func twoRanks() []profile.EventSource {
-	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
+	a, b := jobs.NewProcess("run", 0, 2), jobs.NewProcess("run", 1, 2)
 	a.Batch = 3
 	for i := range int64(6) {
-		a.Add(eventstest.Send([]string{"Send", "Isend"}[i%2], 1<<60+i, 1<<60+i*i+1, 1, uint64(i)<<60, uint32(1<<32-1-i)))
+		a.Add(jobs.Send([]string{"Send", "Isend"}[i%2], 1<<60+i, 1<<60+i*i+1, 1, uint64(i)<<60, uint32(1<<32-1-i)))
 	}
-	a.Add(eventstest.Call("Finalize", 1<<62, 1<<62))
-	b.Add(eventstest.Call("Init", -7, 0))
+	a.Add(jobs.Call("Finalize", 1<<62, 1<<62))
+	b.Add(jobs.Call("Init", -7, 0))
 	for i := range int64(2) {
-		e := eventstest.Recv("Recv", i, i+1, profile.PeerAnySource, 0, 0)
+		e := jobs.Recv("Recv", i, i+1, profile.PeerAnySource, 0, 0)
 		e.Tag, e.Link = profile.AnyTag, int32(-i)
 		b.Add(e)
 	}
@@ -36,9 +36,7 @@ func twoRanks() []profile.EventSource {
 func TestParquet(t *testing.T) {
 	for _, groupRows := range []int{1, 2, 3, 4, 7, 10, 100} {
 		var out bytes.Buffer
-		if err := writeParquet(&out, twoRanks(), groupRows); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, writeParquet(&out, twoRanks(), groupRows))
 		check := func(name string, got, want any) {
 			t.Helper()
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -64,15 +62,13 @@ func TestParquet(t *testing.T) {
 
 func TestParquetDiskFull(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteParquet(&out, twoRanks()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteParquet(&out, twoRanks()))
 	for room := 0; room < out.Len(); room += 97 {
 		if err := WriteParquet(&testenv.FullWriter{Room: room}, twoRanks()); !errors.Is(err, testenv.ErrFull) {
 			t.Fatalf("room for %d of %d bytes: error %v", room, out.Len(), err)
 		}
 	}
-	broken := eventstest.New("run", 0, 1)
+	broken := jobs.NewProcess("run", 0, 1)
 	broken.Err = errors.New("damaged")
 	if err := WriteParquet(io.Discard, []profile.EventSource{broken}); !errors.Is(err, broken.Err) {
 		t.Errorf("error %v", err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,37 +14,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// list is a source of events in memory, in batches of several sizes.
-type list struct {
-	trace  profile.Trace
-	events profile.Events
-	kinds  []profile.EventKind
-	batch  int
-}
-
-func (l *list) Trace() *profile.Trace { return &l.trace }
-
-func (l *list) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	for at := 0; at < l.events.Len(); at += l.batch {
-		e := part(&l.events, at, min(at+l.batch, l.events.Len()))
-		last := uint32(0)
-		for _, k := range e.Kind {
-			last = max(last, k)
-		}
-		if err := f(e, l.kinds[:last+1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *list) add(kind uint32, start, duration int64, size uint64, tag, link int32, seq uint32) {
-	e := &l.events
-	e.Kind, e.Start, e.Duration = append(e.Kind, kind), append(e.Start, start), append(e.Duration, duration)
-	e.Bytes, e.Tag = append(e.Bytes, size), append(e.Tag, tag)
-	e.Link, e.Seq = append(e.Link, link), append(e.Seq, seq)
+// traceOf returns a trace without events, whose kinds a test numbers.
+func traceOf(t profile.Trace, batch int, kinds ...profile.EventKind) *jobs.Process {
+	p := jobs.ProcessOf(t)
+	p.Batch, p.Kinds = batch, kinds
+	return p
 }
 
 var testTrace = profile.Trace{Run: "run", Rank: 3, Size: 8, Host: "node1", Pid: 4711, State: profile.Finalized,
@@ -55,12 +32,11 @@ var testTrace = profile.Trace{Run: "run", Rank: 3, Size: 8, Host: "node1", Pid: 
 	Dropped: 9, Cut: true, Clock: &profile.ClockCorrection{At: 5, Offset: -0.5, Drift: 2e-5}}
 
 // random returns n events of many kinds, some with extreme values.
-func random(seed uint64, n int) *list {
+func random(seed uint64, n int) *jobs.Process {
 	r := rand.New(rand.NewPCG(seed, 0))
-	l := &list{trace: testTrace, batch: 1 + r.IntN(3*n/2+1)}
-	l.trace.Events = uint64(n)
+	l := traceOf(testTrace, 1+r.IntN(3*n/2+1))
 	for range 1 + r.IntN(300) {
-		l.kinds = append(l.kinds, profile.EventKind{Action: profile.Action(r.IntN(int(profile.NumActions))),
+		l.Kinds = append(l.Kinds, profile.EventKind{Action: profile.Action(r.IntN(int(profile.NumActions))),
 			Call: pick(r, "Send", "Irecv", "Waitall", "Allreduce", ""), Class: profile.Class(r.IntN(int(profile.NumClasses))),
 			Direction: profile.Direction(r.IntN(int(profile.NumDirections))), AbnormalKind: profile.AbnormalKind(r.IntN(int(profile.NumAbnormalKinds))),
 			Thread: r.Int32N(70000), Comm: r.Int32N(4) - 1, Peer: pick(r, r.Int32(), 0, profile.PeerNone, profile.PeerProcNull,
@@ -69,7 +45,7 @@ func random(seed uint64, n int) *list {
 			Window: r.Int32N(3), Lock: profile.Lock(r.IntN(int(profile.NumLocks))), Group: r.Int32N(5), Made: r.Int32N(5)})
 	}
 	for range n {
-		l.add(r.Uint32N(uint32(len(l.kinds))), pick(r, r.Int64(), 0, math.MaxInt64, math.MinInt64), pick(r, r.Int64N(1e6), 0, math.MaxInt64),
+		l.AddOfKind(r.Uint32N(uint32(len(l.Kinds))), pick(r, r.Int64(), 0, math.MaxInt64, math.MinInt64), pick(r, r.Int64N(1e6), 0, math.MaxInt64),
 			pick(r, r.Uint64(), 0, math.MaxUint64), pick(r, r.Int32(), 0, profile.NoTag, profile.AnyTag),
 			pick(r, r.Int32()-1<<30, 0, math.MinInt32), pick(r, r.Uint32(), 0, math.MaxUint32))
 	}
@@ -85,27 +61,21 @@ func write(t testing.TB, src profile.EventSource, batch, held int) []byte {
 	if err == nil {
 		err = errors.Join(src.Each(w.add), w.close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return file.Bytes()
 }
 
 func saved(t testing.TB, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trace.3.arrow")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, data)
 	return path
 }
 
 func opened(t testing.TB, data []byte) *File {
 	t.Helper()
 	f, err := Open(saved(t, data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f
 }
 
@@ -125,20 +95,18 @@ func extend(e, b *profile.Events) {
 	e.Link, e.Seq = append(e.Link, b.Link...), append(e.Seq, b.Seq...)
 }
 
-func check(t *testing.T, want *list, got profile.EventSource) {
+func check(t *testing.T, want *jobs.Process, got profile.EventSource) {
 	t.Helper()
 	if diff := cmp.Diff(want.Trace(), got.Trace()); diff != "" {
 		t.Errorf("trace:\n%s", diff)
 	}
 	events, kinds, err := collect(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.events, events); diff != "" {
+	testenv.NoError(t, err)
+	if diff := cmp.Diff(want.Events, events); diff != "" {
 		t.Errorf("events:\n%.2000s", diff)
 	}
 	if len(kinds) > 0 {
-		if diff := cmp.Diff(want.kinds[:len(kinds)], kinds); diff != "" {
+		if diff := cmp.Diff(want.Kinds[:len(kinds)], kinds); diff != "" {
 			t.Errorf("kinds:\n%.2000s", diff)
 		}
 	}
@@ -161,9 +129,7 @@ func TestRoundTrip(t *testing.T) {
 func TestWrite(t *testing.T) {
 	want := random(1, 1000)
 	var file bytes.Buffer
-	if err := Write(&file, want); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&file, want))
 	f := opened(t, file.Bytes())
 	check(t, want, f)
 	check(t, want, f) // a file can be read repeatedly
@@ -181,9 +147,9 @@ func TestSeveralAtOnce(t *testing.T) {
 // TestTextsThatAreNone writes texts that are not UTF-8, which readers would
 // reject.
 func TestTextsThatAreNone(t *testing.T) {
-	l := &list{batch: 10, kinds: []profile.EventKind{{Call: "Send", Callsite: "a\xff.c:1"}, {Call: "Send", Callsite: "a\xfe.c:1"}}}
-	l.add(0, 1, 1, 1, 1, 1, 1)
-	l.add(1, 2, 1, 1, 1, 1, 1)
+	l := traceOf(profile.Trace{}, 10, profile.EventKind{Call: "Send", Callsite: "a\xff.c:1"}, profile.EventKind{Call: "Send", Callsite: "a\xfe.c:1"})
+	l.AddOfKind(0, 1, 1, 1, 1, 1, 1)
+	l.AddOfKind(1, 2, 1, 1, 1, 1, 1)
 	f := opened(t, write(t, l, 10, 1<<20))
 	for i, k := range f.kinds {
 		if k.Callsite != "a\uFFFD.c:1" {
@@ -193,13 +159,11 @@ func TestTextsThatAreNone(t *testing.T) {
 }
 
 func TestKindThatIsNotThere(t *testing.T) {
-	l := &list{batch: 10, kinds: []profile.EventKind{{Call: "Send"}}}
-	l.add(1, 1, 1, 1, 1, 1, 1)
-	w, err := newWriter(new(bytes.Buffer), &l.trace, 10, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.add(&l.events, l.kinds); err == nil || !strings.Contains(err.Error(), "kind 1, and there are 1") {
+	l := traceOf(profile.Trace{}, 10, profile.EventKind{Call: "Send"})
+	l.AddOfKind(1, 1, 1, 1, 1, 1, 1)
+	w, err := newWriter(new(bytes.Buffer), l.Trace(), 10, 1)
+	testenv.NoError(t, err)
+	if err := w.add(&l.Events, l.Kinds); err == nil || !strings.Contains(err.Error(), "kind 1, and there are 1") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -207,9 +171,9 @@ func TestKindThatIsNotThere(t *testing.T) {
 // TestEachBetween reads events of 5 ns that begin every 10 ns, ten in a batch:
 // batch b is from 100 b to 100 b + 95.
 func TestEachBetween(t *testing.T) {
-	l := &list{batch: 1000, kinds: []profile.EventKind{{Call: "Send"}}}
+	l := traceOf(profile.Trace{}, 1000, profile.EventKind{Call: "Send"})
 	for i := range int64(100) {
-		l.add(0, 10*i, 5, 0, 0, 0, 0)
+		l.AddOfKind(0, 10*i, 5, 0, 0, 0, 0)
 	}
 	f := opened(t, write(t, l, 10, 1<<20))
 	if from, to, ok := f.Span(); from != 0 || to != 995 || !ok {
@@ -234,16 +198,12 @@ func TestEachBetween(t *testing.T) {
 				got = append(got, e.Start[0]/100)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			var want []int64
 			for b := c.first; b <= c.last; b++ {
 				want = append(want, b)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, want, got)
 		})
 	}
 }

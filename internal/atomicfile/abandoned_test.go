@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // unfinished writes a file, or a directory, until this process is killed.
@@ -41,9 +43,7 @@ func startUnfinished(t *testing.T, path, what string) *exec.Cmd {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "under way\n" {
 		t.Fatalf("got %q", line)
@@ -55,9 +55,7 @@ func startUnfinished(t *testing.T, path, what string) *exec.Cmd {
 func left(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
@@ -72,9 +70,7 @@ func left(t *testing.T, dir string) []string {
 
 func write(t *testing.T, path string) {
 	t.Helper()
-	if err := Write(path, func(w io.Writer) error { _, err := io.WriteString(w, "whole"); return err }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(path, func(w io.Writer) error { _, err := io.WriteString(w, "whole"); return err }))
 }
 
 // A command that is killed leaves a temporary file. The next one that writes the
@@ -92,12 +88,8 @@ func TestKilledProcessLeavesNothing(t *testing.T) {
 	if got, want := left(t, dir), []string{"part of x", "part of y.html", "part of z", "x"}; !slices.Equal(got, want) {
 		t.Errorf("after x: %q, want %q", got, want)
 	}
-	if err := WriteDirectory(z, func(dir string) error { return os.Mkdir(dir, 0o777) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteOnce(y, func(w io.Writer) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, WriteDirectory(z, func(dir string) error { return os.Mkdir(dir, 0o777) }))
+	testenv.NoError(t, WriteOnce(y, func(w io.Writer) error { return nil }))
 	if got, want := left(t, dir), []string{"part of x", "x", "y.html", "z"}; !slices.Equal(got, want) {
 		t.Errorf("after all: %q, want %q", got, want)
 	}
@@ -126,12 +118,8 @@ func TestAbandonedByOthers(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, fmt.Sprintf(".x.%08x%08x%08x%08x.part", c.where.host, c.where.boot, pid, 7))
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, c.modified, c.modified); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(path, nil, 0o600))
+		testenv.NoError(t, os.Chtimes(path, c.modified, c.modified))
 		write(t, filepath.Join(dir, "x"))
 		if kept := strings.Contains(strings.Join(left(t, dir), ","), "part of x"); kept != c.kept {
 			t.Errorf("%s: kept %v", c.name, kept)

@@ -33,12 +33,8 @@ func TestWriteWholeOrNotAtAll(t *testing.T) {
 func TestCreateNewFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, "link")
-	if err := os.WriteFile(victim, []byte("ours"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(victim, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.WriteFile(victim, []byte("ours"), 0o600))
+	testenv.NoError(t, os.Symlink(victim, link))
 	if f, err := createNew(link, 0o600); err == nil {
 		f.Close()
 		t.Error("a link was opened")
@@ -91,15 +87,10 @@ func TestWriteAllWholeOrNotAtAll(t *testing.T) {
 	left := func() string {
 		t.Helper()
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		out := ""
 		for _, e := range entries {
-			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.ReadFile(t, filepath.Join(dir, e.Name()))
 			out += e.Name() + "=" + string(text) + ";"
 		}
 		return out
@@ -131,9 +122,7 @@ func TestUnnamed(t *testing.T) {
 	for _, in := range []string{"", temporary} {
 		t.Setenv("TMPDIR", in)
 		f, err := Unnamed(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer f.Close()
 		content := make([]byte, 3)
 		_, failed := f.WriteAt([]byte("abc"), 5)
@@ -165,9 +154,7 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("created with %v, %v; want %v", info.Mode(), err, mode&^0o027)
 		}
 		s.Discard()
-		if err := WriteContent(path, []byte("x"), mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WriteContent(path, []byte("x"), mode))
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("written with %v, %v; want %v", info.Mode(), err, mode)
 		}
@@ -185,9 +172,7 @@ func TestWriteTemporary(t *testing.T) {
 		_, err := io.WriteString(w, "text")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if text, err := os.ReadFile(path); err != nil || string(text) != "text" {
 		t.Errorf("read %q, %v", text, err)
 	}

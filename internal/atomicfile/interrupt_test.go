@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestMain also serves as the program that is interrupted: it keeps writing
@@ -39,12 +41,8 @@ func TestInterrupted(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "ATOMICFILE_TEST_DIR="+filepath.Join(place, ".x.part"))
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
+		testenv.NoError(t, cmd.Start())
 		if line, _ := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "under way") {
 			t.Fatalf("got %q", line)
 		}
@@ -63,13 +61,9 @@ func TestDiscardLeavesNothing(t *testing.T) {
 	part, place := filepath.Join(t.TempDir(), ".x.part"), filepath.Join(t.TempDir(), "x")
 	for _, keep := range []bool{true, false} {
 		track(part)
-		if err := os.WriteFile(part, []byte("x"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, part, "x")
 		if keep {
-			if err := uninterrupted(func() error { return os.Rename(part, place) }); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, uninterrupted(func() error { return os.Rename(part, place) }))
 		}
 		discard(part)
 		if _, err := os.Stat(part); !os.IsNotExist(err) {

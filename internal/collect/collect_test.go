@@ -12,31 +12,26 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // run.json and notes may hold anything. Only what can be a host and a directory
 // of mpitrace is used.
 func TestUncollected(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	const spool = "/dev/shm/mpitrace-0-aa"
 	info := &rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{
 		"n1:" + spool, "n1:" + spool + "/n1-1-1.rec",
 		"n1:" + spool + "/../x.rec", "n1:/etc/passwd", "-oProxyCommand=x:" + spool, "a b:" + spool, "n1", ":" + spool, ""}}
-	if err := d.WriteInfo(info); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(info))
 	for name, target := range map[string]string{
 		"n2-7-5.rec.at": "n2:/tmp/mpitrace-0/n2-7-5.rec",
 		"n2-8-5.rec.at": "n2:/tmp/mpitrace-0/n2-9-5.rec", // of another
 		"n2-9-5.rec.at": "n2:tmp/n2-9-5.rec",
 		"n3-9-5.rec.at": "n3;reboot:/tmp/n3-9-5.rec",
 	} {
-		if err := os.Symlink(target, filepath.Join(d.Recordings(), name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Symlink(target, filepath.Join(d.Recordings(), name)))
 	}
 	want := []rundir.Left{{Host: "n1", Path: spool}, {Host: "n1", Path: spool + "/n1-1-1.rec"}, {Host: "n2", Path: "/tmp/mpitrace-0/n2-7-5.rec"}}
 	if got := d.Uncollected(); !slices.Equal(got, want) {
@@ -51,9 +46,7 @@ func TestUncollected(t *testing.T) {
 // is not a spool of this user is not touched, even if run.json names it.
 func TestCollect(t *testing.T) {
 	private := t.TempDir()
-	if err := os.Chmod(private, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Chmod(private, 0o700))
 	for _, test := range []struct {
 		spool string
 		ok    bool
@@ -61,20 +54,11 @@ func TestCollect(t *testing.T) {
 		{filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef"), true},
 		{private, false},
 	} {
-		d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(test.spool, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		d := runs.New(t)
+		testenv.NoError(t, os.MkdirAll(test.spool, 0o700))
 		name := "n1-99999999-5.rec"
-		if err := recordingtest.WriteFile(filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: test.spool, Uncollected: []string{"n1:" + test.spool}}); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1})
+		testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "n1", Spool: test.spool, Uncollected: []string{"n1:" + test.spool}}))
 		if n, err := Run(d, "n2"); n != 0 || err != nil {
 			t.Errorf("on another node: %d, %v", n, err)
 		}
@@ -103,20 +87,13 @@ func TestCollectLost(t *testing.T) {
 		{1, "no longer exists: 1 of 2 recordings were collected, the others are lost"},
 		{2, ""},
 	} {
-		d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := runs.New(t)
 		for rank := range test.home {
 			p := &profile.Profile{Rank: rank, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"}
-			if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p); err != nil {
-				t.Fatal(err)
-			}
+			recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p)
 		}
 		spool := filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef")
-		if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}))
 		if _, err := Run(d, "n1"); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d recordings are home: got %v, want %q", test.home, err, test.want)
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -25,22 +26,16 @@ func program(t *testing.T) (path string, address uint64) {
 	testenv.Need(t, "gcc")
 	dir := t.TempDir()
 	source := filepath.Join(dir, "app.c")
-	if err := os.WriteFile(source, []byte("#include <stdlib.h>\nint solve(int n) { return abs(n); }\nint main(void) { return solve(0); }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, "#include <stdlib.h>\nint solve(int n) { return abs(n); }\nint main(void) { return solve(0); }\n")
 	path = filepath.Join(dir, "app")
 	if out, err := exec.Command("gcc", "-g", "-Wl,--build-id=0x1234", "-o", path, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, s := range symbols {
 		if s.Name == "solve" {
 			return path, s.Value
@@ -52,7 +47,7 @@ func program(t *testing.T) (path string, address uint64) {
 
 // calling returns a process that called from an address of a program.
 func calling(r int, path string, address uint64) *profile.Profile {
-	p := rank("a", r, 2)
+	p := jobs.Rank("a", r, 2)
 	p.State, p.Threads = profile.Finalized, 1
 	p.Modules = []profile.Module{{Path: path, BuildID: "1234", Start: 0, End: 1 << 30}}
 	p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Callsite: address + 4, Calls: 1}}
@@ -66,9 +61,7 @@ func unnamed(t *testing.T, path, program string, address uint64, ranks int) {
 	var raws [][]byte
 	for r := range ranks {
 		raw, err := recordingtest.Append(nil, calling(r, program, address))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		raws = append(raws, raw)
 	}
 	err := atomicfile.Write(path, func(out io.Writer) error {
@@ -83,24 +76,16 @@ func unnamed(t *testing.T, path, program string, address uint64, ranks int) {
 		}
 		return w.Close()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 // Names that are known are added without reading the recordings, which stay as they are.
 func TestKnownNamesAreAdded(t *testing.T) {
 	const ranks = 50
-	d, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	path := filepath.Join(d.Recordings(), "a.node")
 	unnamed(t, path, "/gone", 0x100, ranks)
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.ReadFile(t, path)
 	place, decodes := calling(0, "/gone", 0x100).Place(0x104), recording.Decodes()
 	AddNames(d, profile.Symbols{place: {}})
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
@@ -110,15 +95,10 @@ func TestKnownNamesAreAdded(t *testing.T) {
 	if n := recording.Decodes() - decodes; n != 0 {
 		t.Errorf("%d recordings were decoded", n)
 	}
-	after, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testenv.ReadFile(t, path)
 	for name, raw := range map[string][]byte{"with the index": after, "without the index": after[:len(after)-1]} {
 		path := filepath.Join(t.TempDir(), "b.node")
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, raw)
 		for r := range ranks {
 			p, err := recording.ReadFile(filepath.Join(path, fmt.Sprintf("n-%d-1.rec", r+1)))
 			if err != nil || p.Rank != r || p.Frames(p.Rows[0].Callsite)[0].Function != "solve" {
@@ -139,14 +119,9 @@ func TestNamesAreAdded(t *testing.T) {
 	for name, in := range map[string]string{"known.node": path, "unknown.node": filepath.Join(dir, "no program")} {
 		unnamed(t, filepath.Join(dir, name), in, address, 2)
 	}
-	before, err := os.ReadFile(filepath.Join(dir, "unknown.node"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.ReadFile(t, filepath.Join(dir, "unknown.node"))
 	PackAll(dir)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(path))
 	PackAll(dir)
 	for r := range 2 {
 		p, err := recording.ReadFile(filepath.Join(dir, "known.node", fmt.Sprintf("n-%d-1.rec", r+1)))

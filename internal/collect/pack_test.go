@@ -16,23 +16,21 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A recording that a process has open for writing is not moved, even if that
 // process is not visible.
 func TestWrittenStays(t *testing.T) {
-	spool, dst := newSpool(t), t.TempDir()
+	spool, dst := runs.NewSpool(t).Dir, t.TempDir()
 	path := filepath.Join(spool, "n-1-1.rec")
-	p := rank("a", 0, 1)
+	p := jobs.Rank("a", 0, 1)
 	p.State = profile.Running
-	if err := recordingtest.WriteFile(path, p); err != nil {
-		t.Fatal(err)
-	}
+	recordingtest.Record(t, path, p)
 	open, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, running := range []bool{true, false} {
 		if !running {
 			open.Close()
@@ -71,9 +69,7 @@ func (n node) write(t *testing.T, dir string, pids ...int) string {
 		}
 		ps = append(ps, p)
 	}
-	if err := c.Add(ps...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, c.Add(ps...))
 	if n.events {
 		c.Extend(layout.Extent{Kind: layout.ExtentEvents, Owner: 1_000, Pid: uint32(ps[0].Pid)}, make([]byte, 100))
 	}
@@ -82,9 +78,7 @@ func (n node) write(t *testing.T, dir string, pids ...int) string {
 		raw[layout.Granule+4] = 7 // the kind of the first extent
 	}
 	path := filepath.Join(dir, liveName)
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	return path
 }
 
@@ -93,9 +87,7 @@ func ranksIn(t *testing.T, files []string) (ranks []int) {
 	t.Helper()
 	for _, file := range files {
 		p, err := recording.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		ranks = append(ranks, p.Rank)
 	}
 	slices.Sort(ranks)
@@ -121,10 +113,7 @@ func TestPackContainer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := c.write(t, dir)
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := testenv.ReadFile(t, path)
 			if c.mapped {
 				defer mapFirst(t, path)()
 			}
@@ -151,9 +140,7 @@ func TestPackUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{"." + liveName, "." + liveName + ".12", "." + liveName + ".12.x", liveName + ".12.34", ".job.rec.12.34"}
 	for _, name := range append(others, "."+liveName+".12.34") {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(dir, name), "")
 	}
 	PackAll(dir)
 	slices.Sort(others)
@@ -177,9 +164,7 @@ func TestPackForeign(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
-		if err := put(ended.write(t, dir)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, put(ended.write(t, dir)))
 		before := filesIn(t, dir)
 		PackAll(dir)
 		if after := filesIn(t, dir); !slices.Equal(after, before) {
@@ -210,14 +195,10 @@ func TestIsWritten(t *testing.T) {
 func mapFirst(t *testing.T, path string) (unmap func()) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	mem, err := syscall.Mmap(int(f.Fd()), layout.Granule, layout.Granule, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return func() { syscall.Munmap(mem) }
 }
 
@@ -243,10 +224,7 @@ func TestPackInterrupted(t *testing.T) {
 // The processes of a container are the writers of those recordings whose extents
 // they have mapped, whatever the process id in the name is.
 func TestContainerWriters(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	path := node{here: true, states: []profile.State{profile.Running, profile.Running}}.write(t, d.Recordings(), os.Getpid())
 	names := []string{}
 	for _, file := range rundir.Contained(d.Recordings()) {
@@ -273,10 +251,7 @@ func TestContainerWriters(t *testing.T) {
 
 // A container that cannot be read is reported, and does not hide others.
 func TestContainerUnreadable(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	node{here: true, states: []profile.State{profile.Finalized}}.write(t, d.Recordings())
 	bad := filepath.Join(d.Recordings(), "bad"+recording.ContainerSuffix)
 	for what, make := range map[string]func() error{
@@ -292,14 +267,10 @@ func TestContainerUnreadable(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			os.RemoveAll(bad)
-			if err := make(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, make())
 			for _, depth := range []source.Depth{source.Heads, source.Whole} {
 				run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damage()) != 1 || !strings.Contains(fmt.Sprint(run.Damage()), "bad"+recording.ContainerSuffix) {
 					t.Errorf("%d jobs, damaged %v", len(run.Jobs), run.Damage())
 				}
@@ -311,16 +282,11 @@ func TestContainerUnreadable(t *testing.T) {
 // Damage of a container that belongs to no recording is reported, and the other
 // recordings are used.
 func TestContainerDamaged(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	path := node{here: true, states: []profile.State{profile.Finalized, profile.Finalized}, damage: true}.write(t, d.Recordings())
 	for _, depth := range []source.Depth{source.Heads, source.Whole} {
 		run, err := source.Open([]string{string(d)}, source.Options{Depth: depth})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		want := fmt.Sprintf("%s is damaged: byte %d: damaged extent", path, layout.Granule)
 		if len(run.Jobs) != 1 || run.Jobs[0].Processes != 1 || len(run.Damage()) != 1 || run.Damage()[0].Error() != want {
 			t.Errorf("%d jobs, damaged %v, want %s", len(run.Jobs), run.Damage(), want)

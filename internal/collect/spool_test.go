@@ -17,31 +17,20 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestSpoolCollect(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := atomicfile.CheckOwnDirectory(s.Dir); err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
+	testenv.NoError(t, atomicfile.CheckOwnDirectory(s.Dir))
 	want := map[string]*profile.Profile{"n1-1-5.rec": {Rank: 0, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"},
 		"n1-2-6.rec": {Rank: 1, Size: 2, State: profile.Running, Threads: 1, Run: "job"}}
 	for name, p := range want {
-		if err := recordingtest.WriteFile(filepath.Join(s.Dir, name), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(s.Dir, name), p)
 	}
-	if err := os.WriteFile(filepath.Join(s.Dir, "other"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(s.Dir, "other"), "x")
+	d := runs.New(t)
 	if left, err := Spool(s, d.Recordings(), 0); len(left) > 0 || err != nil {
 		t.Fatalf("left %q, %v", left, err)
 	}
@@ -51,9 +40,7 @@ func TestSpoolCollect(t *testing.T) {
 	}
 	for _, file := range files {
 		p, err := recording.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if w := want[filepath.Base(file)]; w == nil || p.Rank != w.Rank || p.State != w.State || p.Run != "job" {
 			t.Errorf("%s: %+v", file, p)
 		}
@@ -67,9 +54,7 @@ func TestSpoolCollect(t *testing.T) {
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -79,14 +64,9 @@ func filesIn(t *testing.T, dir string) (names []string) {
 // If the container cannot be written, or a recording not be read, nothing is
 // lost: what is not in the run directory is still in the spool.
 func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	for _, name := range []string{"a-1-1.rec", "b-1-1.rec"} {
-		if err := os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(s.Dir, name), "")
 	}
 	dst := filepath.Join(t.TempDir(), "later")
 	left, err := Spool(s, dst, 0)
@@ -97,13 +77,9 @@ func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 	if names := filesIn(t, s.Dir); len(names) != 2 {
 		t.Errorf("%q are left", names)
 	}
-	if err := os.Mkdir(dst, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(dst, 0o700))
 	const odd = "c-x-1.rec" // not the name of a recording
-	if err := os.WriteFile(filepath.Join(s.Dir, odd), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(s.Dir, odd), "")
 	left, err = Spool(s, dst, 0)
 	if want := filepath.Join(s.Dir, odd); err == nil || !strings.Contains(err.Error(), s.Dir) || !slices.Equal(left, []string{want}) {
 		t.Fatalf("left %q, %v; want %s and an error that names the spool", left, err, want)
@@ -114,10 +90,7 @@ func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 }
 
 func TestSpoolKeepsRecordingInUse(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	name := fmt.Sprintf("host-with-dash-%d-1.rec", os.Getpid())
 	path, unmap := mapFile(t, s, name)
 	const wait = 200 * time.Millisecond
@@ -145,26 +118,17 @@ func TestSpoolKeepsRecordingInUse(t *testing.T) {
 func mapFile(t *testing.T, s *rundir.Spool, name string) (path string, unmap func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(s.Dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
-	if err := f.Truncate(4096); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, f.Truncate(4096))
 	mem, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f.Name(), func() { syscall.Munmap(mem) }
 }
 
 // A process in a container has another process id there than here.
 func TestSpoolKeepsRecordingOfContainer(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	path, unmap := mapFile(t, s, "host-1-7.rec")
 	defer unmap()
 	for range 2 { // the first takes nothing away
@@ -177,15 +141,10 @@ func TestSpoolKeepsRecordingOfContainer(t *testing.T) {
 // A recording that begins after the spool was read stays in it. So does a spool
 // that cannot be read.
 func TestSpoolRemove(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
 	late, other := filepath.Join(s.Dir, "host-5-9.rec"), filepath.Join(s.Dir, "other")
 	for _, path := range []string{late, other} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, "")
 	}
 	if left, err := removeSpool(s); err != nil || !slices.Equal(left, []string{late}) {
 		t.Errorf("left %q, %v; want %s", left, err, late)
@@ -225,13 +184,9 @@ func TestPackAll(t *testing.T) {
 	var ended int64
 	for name, state := range map[string]profile.State{"ended.rec": profile.Finalized, "too.rec": profile.Finalized, "runs.rec": profile.Running} {
 		path := filepath.Join(dir, name)
-		if err := recordingtest.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, &profile.Profile{Size: 1, State: state, Threads: 1})
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		ended = info.Size()
 	}
 	PackAll(dir)
@@ -257,37 +212,22 @@ func TestPackAll(t *testing.T) {
 // mpitrace may be killed after it wrote the container and before it removed the
 // spool: each recording is found once, and the next Collect ends the work.
 func TestSpoolCollectInterrupted(t *testing.T) {
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.WriteInfo(&rundir.Info{Host: "n1", Spool: s.Dir}); err != nil {
-		t.Fatal(err)
-	}
+	s := runs.NewSpool(t)
+	d := runs.New(t)
+	testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "n1", Spool: s.Dir}))
 	for rank := range 3 {
 		p := &profile.Profile{Rank: rank, Size: 3, State: profile.Running, Threads: 1, Run: "job"}
-		if err := recordingtest.WriteFile(filepath.Join(s.Dir, fmt.Sprintf("n1-%d-5.rec", rank+1<<22)), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(s.Dir, fmt.Sprintf("n1-%d-5.rec", rank+1<<22)), p)
 	}
 	ranks := func() []int {
 		files, err := d.RecordingFiles()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return ranksIn(t, files)
 	}
 	for removed := range 3 { // the number of recordings that were removed from the spool before it was killed
 		kept := map[string][]byte{}
 		for i, name := range filesIn(t, s.Dir) {
-			raw, err := os.ReadFile(filepath.Join(s.Dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := testenv.ReadFile(t, filepath.Join(s.Dir, name))
 			if i >= removed {
 				kept[name] = raw
 			}
@@ -295,13 +235,9 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 		if left, err := Spool(s, d.Recordings(), 0); len(left) > 0 || err != nil {
 			t.Fatalf("left %q, %v", left, err)
 		}
-		if err := os.Mkdir(s.Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Mkdir(s.Dir, 0o700))
 		for name, raw := range kept {
-			if err := os.WriteFile(filepath.Join(s.Dir, name), raw, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, filepath.Join(s.Dir, name), raw)
 		}
 		if got := ranks(); !slices.Equal(got, []int{0, 1, 2}) {
 			t.Errorf("%d were removed: ranks %v", removed, got)
@@ -310,18 +246,4 @@ func TestSpoolCollectInterrupted(t *testing.T) {
 	if left, err := Spool(s, d.Recordings(), 0); len(left) > 0 || err != nil || !slices.Equal(ranks(), []int{0, 1, 2}) {
 		t.Errorf("left %q, %v, ranks %v", left, err, ranks())
 	}
-}
-
-// newSpool makes a spool and returns its path.
-func newSpool(t *testing.T) string {
-	t.Helper()
-	s, err := rundir.NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Dir
-}
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
 }

@@ -50,13 +50,9 @@ func TestRecorder(t *testing.T) {
 	} else {
 		err = recordingtest.WriteFile(path, p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if _, err := syscall.Mmap(int(f.Fd()), mapAt, 4096, syscall.PROT_READ, syscall.MAP_SHARED); err != nil {
 		t.Fatal(err)
 	}
@@ -71,23 +67,17 @@ func startRecorder(t *testing.T, dir string) (*recorder, func()) {
 	cmd.Env = append(os.Environ(), recorderDir+"="+dir)
 	in, _, err := testenv.StartWaiting(t, cmd, "mapped")
 	t.Cleanup(func() { cmd.Process.Kill() })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return &recorder{cmd, fmt.Sprintf("some-host-%d-5.rec", cmd.Process.Pid)}, func() { in.Close() }
 }
 
 func TestWatch(t *testing.T) {
 	dir, finalized, contained := t.TempDir(), filepath.Join(t.TempDir(), "finalized"), filepath.Join(t.TempDir(), "contained")
 	for _, made := range []string{finalized, contained} {
-		if err := os.Mkdir(made, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Mkdir(made, 0o700))
 	}
 	// Another process has made the container: this one only opens it.
-	if err := os.WriteFile(filepath.Join(contained, liveName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(contained, liveName), "")
 	w := NewWatch(dir, finalized, contained)
 	leaves, leave := startRecorder(t, dir)
 	killed, _ := startRecorder(t, dir)
@@ -97,9 +87,7 @@ func TestWatch(t *testing.T) {
 	// A recording whose name has the process id of a process that does not
 	// write it.
 	other := filepath.Join(dir, fmt.Sprintf("some-host-%d-6.rec", killed.cmd.Process.Pid))
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, other, "")
 	time.Sleep(checkUntil) // a hundred times as long as it takes to be seen
 	before := time.Now()
 	leave()
@@ -139,9 +127,7 @@ func TestWatch(t *testing.T) {
 func kernelTells(t *testing.T) bool {
 	t.Helper()
 	cmd := exec.Command("true")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Start())
 	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
 	cmd.Wait()
 	if err != nil {
@@ -164,9 +150,7 @@ func TestWatchNothing(t *testing.T) {
 // The status of a process that was not reaped yet is known on any kernel.
 func TestZombieStatus(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "exit 3")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Start())
 	defer cmd.Wait()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)); strings.Contains(string(stat), ") Z ") {

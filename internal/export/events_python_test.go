@@ -3,14 +3,13 @@ package export
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/perfetto"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -25,16 +24,16 @@ const (
 func tracedJob() (srcs []profile.EventSource, known map[string]any) {
 	const start = 1_700_000_000_000_000_000
 	for r := range tracedRanks {
-		p := eventstest.New("run", r, tracedRanks)
+		p := jobs.NewProcess("run", r, tracedRanks)
 		before, next := int32((r+tracedRanks-1)%tracedRanks), int32((r+1)%tracedRanks)
 		for s := range int64(tracedSteps) {
 			at := start + 10_000*s + int64(r)
-			posted := eventstest.Recv("Irecv", at, at+40, before, 0, 0)
+			posted := jobs.Recv("Irecv", at, at+40, before, 0, 0)
 			posted.Direction, posted.Link = profile.None, 3
-			moved := eventstest.Recv("Irecv", at+200, at+1233, before, uint64(before+1), uint32(s+1)).Moved()
+			moved := jobs.Recv("Irecv", at+200, at+1233, before, uint64(before+1), uint32(s+1)).Moved()
 			moved.Link = -3
-			p.Add(posted, eventstest.Send("Isend", at+40, at+101, next, uint64(r+1), uint32(s+1)),
-				eventstest.Call("Waitall", at+200, at+1233), moved)
+			p.Add(posted, jobs.Send("Isend", at+40, at+101, next, uint64(r+1), uint32(s+1)),
+				jobs.Call("Waitall", at+200, at+1233), moved)
 		}
 		srcs = append(srcs, p)
 	}
@@ -59,16 +58,10 @@ func TestPythonEvents(t *testing.T) {
 		"all.json.gz":    timeline(perfetto.Options{}),
 		"some.json.gz":   timeline(perfetto.Options{MaxEvents: 1000}),
 	} {
-		if err := WriteOutput(filepath.Join(dir, name), false, write); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, WriteOutput(filepath.Join(dir, name), false, write))
 	}
 	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "known.json"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.WriteFile(t, filepath.Join(dir, "known.json"), text)
 	testenv.Pytest(t, []string{"MPITRACE_EVENTS=" + dir}, "test_events.py")
 }

@@ -16,25 +16,23 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/table"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func format(t *testing.T, name string) *formats.Format {
 	t.Helper()
 	f, err := formats.ToWrite(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return f
 }
 
 // twoJobs returns two jobs of four ranks each. A process of the second never
 // learned its rank.
 func twoJobs() profile.List {
-	ps := append(tabletest.Job("one"), tabletest.Job("two")...)
+	ps := append(jobs.Full("one"), jobs.Full("two")...)
 	ps[4].Rank = -1
 	return ps
 }
@@ -49,17 +47,13 @@ func below(t *testing.T, dir string) (out []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return out
 }
 
 func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 	t.Helper()
-	if err := src.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, src.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }))
 	return ps
 }
 
@@ -67,9 +61,7 @@ func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 func csv(t *testing.T, src profile.Source) []string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := table.WriteCSV(&out, src); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteCSV(&out, src))
 	return strings.Split(out.String(), "\n")
 }
 
@@ -80,9 +72,7 @@ func TestDatasetReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		src, err := formats.OpenDataset(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		for range 2 {
 			if diff := cmp.Diff(csv(t, twoJobs()), csv(t, src)); diff != "" {
 				t.Errorf("%d ranks a block (-written +read):\n%s", ranks, diff)
@@ -95,9 +85,7 @@ func TestDatasetFileNames(t *testing.T) {
 	for _, name := range []string{"arrow", "parquet"} {
 		dir := filepath.Join(t.TempDir(), "d[1]")
 		files, err := Export(twoJobs(), ExportOptions{Format: format(t, name), Path: dir, Partition: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		want := []string{"rank_block=0/part-0", "rank_block=1/part-0", "rank_block=-1/part-1", "rank_block=0/part-1", "rank_block=1/part-1"}
 		for i := range want {
 			want[i] = filepath.Join(dir, want[i]+"."+name)
@@ -119,14 +107,10 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{".part-0.arrow.crc", "_SUCCESS"} { // as other tools leave them
-		if err := os.WriteFile(filepath.Join(dir, "rank_block=3", name), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(dir, "rank_block=3", name), "")
 	}
 	src, err := formats.OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for i, p := range readAll(t, src) {
 		if p.Rank != i {
 			t.Errorf("process %d is rank %d", i, p.Rank)
@@ -145,9 +129,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 		t.Errorf("%d goroutines are left", n)
 	}
 	damaged := filepath.Join(dir, "rank_block=7", "part-0.arrow")
-	if err := os.Truncate(damaged, 100); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(damaged, 100))
 	last := 0
 	err = src.Each(func(p *profile.Profile) error { last = p.Rank; return nil })
 	if err == nil || !strings.Contains(err.Error(), damaged) || last != 13 {
@@ -245,9 +227,7 @@ func TestForceReplacesOnlyExports(t *testing.T) {
 	if got := below(t, dir); !slices.Equal(got, want) {
 		t.Errorf("files %q, want %q", got, want)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(dir, "thesis.tex"), "")
 	if _, err := Export(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("error %v", err)
 	}
@@ -265,13 +245,9 @@ func TestOpenRefuses(t *testing.T) {
 	save := func(name, f string, ps profile.List) string {
 		t.Helper()
 		var b bytes.Buffer
-		if err := format(t, f).Write(&b, ps); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, format(t, f).Write(&b, ps))
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, b.Bytes())
 		return path
 	}
 	one := save("one.arrow", "arrow", twoJobs()[:1])

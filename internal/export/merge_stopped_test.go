@@ -18,6 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -35,9 +36,7 @@ func beforeEnd(t *testing.T, d rundir.Dir) string {
 	}
 	defer func() { afterTask = func(string) error { return nil } }()
 	files, err := d.RecordingFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	left = (len(files) - 2 + onePart - 1) / onePart // two cannot be read
 	if _, err := mergeAs(d, tasks.All); !errors.Is(err, stop) {
 		t.Fatal(err)
@@ -70,9 +69,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 	}
 	late := m.written("profile/part-1.arrow") // of a process that takes its time
 	err := errors.Join(m.moveParts("profile", parts("profile")), os.WriteFile(late, []byte(want["profile/part-1.arrow"]), 0o666))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +78,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 	m.path = beforeEnd(t, d)
 	half := filepath.Join(m.path, "profile")
 	err = errors.Join(os.Mkdir(half, 0o777), os.Rename(m.written("profile/part-1.arrow"), filepath.Join(half, "part-1.arrow")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +86,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 
 	m.path = beforeEnd(t, d)
 	damaged := m.written("ranks/part-3.arrow")
-	if err := os.Truncate(damaged, 100); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Truncate(damaged, 100))
 	if _, err := mergeAs(d, tasks.All); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("error %v, want one that names %s", err, damaged)
 	}
@@ -107,9 +100,7 @@ func TestMergeEndInterrupted(t *testing.T) {
 func TestMergeKeepsOthersFiles(t *testing.T) {
 	d := mixed(t)
 	other := filepath.Join(string(d), "ranks", "notes.txt")
-	if err := errors.Join(os.Mkdir(filepath.Dir(other), 0o777), os.WriteFile(other, nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Mkdir(filepath.Dir(other), 0o777), os.WriteFile(other, nil, 0o666)))
 	if _, err := mergeAs(d, tasks.All); err == nil || !strings.Contains(err.Error(), "notes.txt") || !rundir.Exists(other) {
 		t.Errorf("error %v, want one that names the file", err)
 	}
@@ -129,24 +120,17 @@ func TestMergeProcess(t *testing.T) {
 	if err == nil {
 		_, err = mergeAs(rundir.Dir(dir), tasks.Share{Part: part, Of: 2})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 }
 
 // TestMergeKilled kills processes that merge a run in parts, at any time, until some have
 // ended the merge. The tables are those of a merge that nobody disturbs.
 func TestMergeKilled(t *testing.T) {
 	testenv.At(t, testenv.Quick)
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	j := synth.NewStencil(400)
 	for rank := range j.Ranks {
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("node-%d-1.rec", rank+1)), j.Profile(rank)); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("node-%d-1.rec", rank+1)), j.Profile(rank))
 	}
 	merge := func(ctx context.Context, part int) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestMergeProcess$")
@@ -167,9 +151,7 @@ func TestMergeKilled(t *testing.T) {
 		var merging []*exec.Cmd
 		for part := range 2 {
 			cmd := merge(t.Context(), part)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, cmd.Start())
 			merging = append(merging, cmd)
 		}
 		ended := false
@@ -205,19 +187,12 @@ func tablesOf(t *testing.T, d rundir.Dir) map[string]string {
 	files := map[string]string{}
 	for _, dir := range []string{d.Profile(), d.Ranks(), d.Comms()} {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		for _, entry := range entries {
-			in, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := testenv.ReadFile(t, filepath.Join(dir, entry.Name()))
 			files[filepath.Join(filepath.Base(dir), entry.Name())] = string(in)
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.RemoveAll(dir))
 	}
 	return files
 }

@@ -24,7 +24,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/tasks"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/runs"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // mixed writes a run of several jobs: one in containers and with a missing rank,
@@ -32,14 +35,9 @@ import (
 // communicators and one with readings of variables. Two files are damaged.
 func mixed(t *testing.T) rundir.Dir {
 	t.Helper()
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := runs.New(t)
 	write := func(name string, p *profile.Profile) {
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), name), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), name), p)
 	}
 	writeContainers(t, d, synth.NewStencil(27), 8, 5)
 	for i, run := range []string{"twice", "twice", ""} {
@@ -52,17 +50,17 @@ func mixed(t *testing.T) rundir.Dir {
 	}
 	fold := strings.Repeat("f", 32)
 	for i := range 2 {
-		p := rank("folds", i, 10)
+		p := jobs.Rank("folds", i, 10)
 		p.State = profile.Finalized
 		p.Comms = []profile.Comm{{ID: strings.Repeat(strconv.Itoa(i+1), 32), Fold: fold, Folded: uint64(i), Parent: -1, Members: profile.Group{Stride: 1, N: 2}, Rank: i}}
 		p.Threads = 1
 		p.Rows = []profile.Row{{Call: "Barrier", Class: profile.AllToAll, Peer: profile.PeerNone, Calls: uint64(i + 1)}}
 		write(fmt.Sprintf("folds-%d-1.rec", i), p)
 	}
-	killed := rank("killed", 0, 20)
+	killed := jobs.Rank("killed", 0, 20)
 	killed.State, killed.Host, killed.Pid = profile.Running, "node", 77
 	write("node-77-1.rec", killed)
-	for _, p := range tabletest.Readings("readings") {
+	for _, p := range jobs.Readings("readings") {
 		p.Rows, p.Vectors, p.Abnormal = nil, nil, nil // not all of the fixture's are what recordings hold
 		write(fmt.Sprintf("readings-%d-1.rec", p.Rank), p)
 	}
@@ -73,9 +71,7 @@ func mixed(t *testing.T) rundir.Dir {
 	}
 	status := profile.Exit{At: 30, Known: true, Signal: 9}
 	err = errors.Join(err, d.WriteInfo(&rundir.Info{Version: "test", Processes: []rundir.Process{{Host: "node", Pid: 77, Recording: "node-77-1.rec", Exit: status}}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return d
 }
 
@@ -91,17 +87,13 @@ func writeContainers(t *testing.T, d rundir.Dir, j *synth.Job, perNode, missing 
 			if err == nil && r != missing {
 				err = w.Add(fmt.Sprintf("node%d-%d-1.rec", first/perNode, r), bytes.NewReader(raw), int64(len(raw)))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 		}
 		err := w.Close()
 		if err == nil {
 			err = os.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("node%d%s", first/perNode, recording.ContainerSuffix)), file.Bytes(), 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 }
 
@@ -123,9 +115,7 @@ func mergedFiles(t *testing.T, d rundir.Dir) map[string]string {
 		if err == nil && top != d.Info() {
 			err = os.RemoveAll(top)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(string(d), taskDirectories)); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -162,10 +152,7 @@ func inParts(t *testing.T, n int) {
 func rowsOf(t *testing.T, files ...string) (rows []string) {
 	t.Helper()
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.ReadFile(t, file)
 		rows = append(rows, tabletest.ArrowRows(t, data)...)
 	}
 	return rows
@@ -183,15 +170,11 @@ func TestMergedInParts(t *testing.T) {
 	for _, name := range tables {
 		whole[name] = rowsOf(t, filepath.Join(string(d), name+".arrow"))
 	}
-	if err := os.Remove(d.MergedFrom()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(d.MergedFrom()))
 	inParts(t, 5)
 	merged, err := mergeAs(d, tasks.All)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if merged.Processes != 26+3*6+2+1+len(tabletest.Readings("")) || len(merged.Jobs) != 7 ||
+	testenv.NoError(t, err)
+	if merged.Processes != 26+3*6+2+1+len(jobs.Readings("")) || len(merged.Jobs) != 7 ||
 		strings.Count(strings.Join(merged.Problems, "\n"), "read recording") != 2 {
 		t.Errorf("%d processes, %d jobs, problems %q", merged.Processes, len(merged.Jobs), merged.Problems)
 	}
@@ -217,13 +200,9 @@ func TestMergedInParts(t *testing.T) {
 func TestMergedIsRecorded(t *testing.T) {
 	d := mixed(t)
 	opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var direct bytes.Buffer
-	if err := table.WriteProfile(&direct, opened); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, table.WriteProfile(&direct, opened))
 	if _, err := mergeAs(d, tasks.All); err != nil {
 		t.Fatal(err)
 	}
@@ -272,9 +251,7 @@ func TestMergeShares(t *testing.T) {
 	if err == nil {
 		err = Merge(d, opened, nil, &rundir.Info{Version: "test", ExitStatus: new(int)}, trace.EstimateClocks)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got := mergedFiles(t, d)
 	delete(want, filepath.Base(d.Info())) // has been overwritten with less
 	delete(got, filepath.Base(d.Info()))
@@ -286,14 +263,10 @@ func TestMergeShares(t *testing.T) {
 func TestMergeBegunLate(t *testing.T) {
 	d := mixed(t)
 	files, err := mergeable(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	state := d.State(files)
 	run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once, RunOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	run.State = state
 	if merged, err := mergeAs(d, tasks.Share{Part: 0, Of: 2}); merged == nil || err != nil {
 		t.Fatalf("the first process: %v, %v", merged, err)
@@ -367,21 +340,17 @@ func TestMergeContinued(t *testing.T) {
 // Tasks of an earlier state of the recordings are not used, even if the files
 // have the same names and sizes.
 func TestMergeOfEarlierState(t *testing.T) {
-	late := rank("late", 1, 99)
+	late := jobs.Rank("late", 1, 99)
 	late.State = profile.Finalized
 	for name, c := range map[string]struct {
 		change func(t *testing.T, recording string)
 		jobs   int
 	}{
 		"one more": {func(t *testing.T, recording string) {
-			if err := recordingtest.WriteFile(filepath.Join(filepath.Dir(recording), "late-1-1.rec"), late); err != nil {
-				t.Fatal(err)
-			}
+			recordingtest.Record(t, filepath.Join(filepath.Dir(recording), "late-1-1.rec"), late)
 		}, 8},
 		"written again": {func(t *testing.T, recording string) {
-			if err := os.Chtimes(recording, time.Time{}, time.Now().Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, os.Chtimes(recording, time.Time{}, time.Now().Add(time.Hour)))
 		}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -411,9 +380,7 @@ func TestMergeOfEarlierState(t *testing.T) {
 			singles, _ := filepath.Glob(filepath.Join(d.Recordings(), "*.rec")) // the pattern is well formed
 			c.change(t, singles[0])
 			merged, err := mergeAs(d, tasks.All)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if last := merged.Jobs[len(merged.Jobs)-1]; len(merged.Jobs) != c.jobs {
 				t.Errorf("%d jobs, the last is %s", len(merged.Jobs), last.Run)
 			}
@@ -432,25 +399,19 @@ func TestMergeOfEarlierState(t *testing.T) {
 // known, as earlier versions wrote them.
 func TestMergedOfMappedContainer(t *testing.T) {
 	d, err := rundir.Share(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	path := filepath.Join(d.Recordings(), "job-node7-01234567.node")
 	past := time.Now().Add(-time.Hour)
 	write := func(calls uint64) {
-		p := rank("job", 0, 1)
+		p := jobs.Rank("job", 0, 1)
 		p.Host, p.State, p.Threads = "node7", profile.Running, 1
 		p.Rows = []profile.Row{{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Calls: calls}}
 		c := recordingtest.NewContainer("node7")
-		if err := errors.Join(c.Add(p), os.WriteFile(path, c.Bytes(), 0o666), os.Chtimes(path, past, past)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(c.Add(p), os.WriteFile(path, c.Bytes(), 0o666), os.Chtimes(path, past, past)))
 	}
 	merge := func(info *rundir.Info) error {
 		opened, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return Merge(d, opened, nil, info, trace.EstimateClocks)
 	}
 	write(1)
@@ -490,29 +451,21 @@ func TestMergeRefused(t *testing.T) {
 		"not collected": {func(t *testing.T) rundir.Dir {
 			d := mixed(t)
 			spool := t.TempDir()
-			if err := d.WriteInfo(&rundir.Info{Host: "node", Spool: spool, Uncollected: []string{"node:" + spool}}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, d.WriteInfo(&rundir.Info{Host: "node", Spool: spool, Uncollected: []string{"node:" + spool}}))
 			return d
 		}, "mpitrace collect"},
 		"a file in the way": {func(t *testing.T) rundir.Dir {
 			d := mixed(t)
 			files, err := d.RecordingFiles()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			run, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			run.State = d.State(files)
 			path, _, err := newMerger(d, run, tasks.All).directory()
 			if err == nil {
 				err = errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o666))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			return d
 		}, "is not a private directory of this user"},
 	} {
@@ -521,8 +474,4 @@ func TestMergeRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, merged, err)
 		}
 	}
-}
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
 }

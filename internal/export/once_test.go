@@ -35,9 +35,7 @@ func packedRun(t *testing.T, j *synth.Job, change func(*profile.Profile)) rundir
 	if err == nil {
 		err = container.WriteAll(d.Recordings(), j, change)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return d
 }
 
@@ -58,17 +56,11 @@ func scratch(t *testing.T) (s *matrix.Scratch, used func() bool) {
 func summaryJSON(t *testing.T, src profile.Source, o aggregate.Options) (*aggregate.Summary, string) {
 	t.Helper()
 	j, err := aggregate.Of(src, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s := j.Summary()
-	if err := j.Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, j.Err())
 	text, err := json.MarshalIndent(s, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return s, string(text)
 }
 
@@ -80,9 +72,7 @@ func TestOnceEqualsTwice(t *testing.T) {
 	defer runtime.GOMAXPROCS(before)
 	for _, shape := range []string{"stencil", "random", "alltoall", "master", "killed", "lost", "sparse"} {
 		job, err := synth.Named(shape, 300)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		job.PerNode, job.RoundRobin = 7, shape == "random"
 		d := packedRun(t, job, nil)
 		whole, err := source.Open([]string{string(d)}, source.Options{Depth: source.Whole})
@@ -93,9 +83,7 @@ func TestOnceEqualsTwice(t *testing.T) {
 		for _, workers := range []int{1, 2, 5} {
 			runtime.GOMAXPROCS(workers)
 			once, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			file, used := scratch(t)
 			s, got := summaryJSON(t, once.Jobs[0], aggregate.Options{Scratch: file})
 			if len(once.Damage()) > 0 || !once.ReadOnce() || job.Graph != nil && !used() {
@@ -118,9 +106,7 @@ func TestOnceEqualsTwice(t *testing.T) {
 // TestOnceDamaged has a recording that is damaged, and a process that did not finalize.
 func TestOnceDamaged(t *testing.T) {
 	job, err := synth.Named("stencil", 60)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	job.PerNode = 20
 	d := packedRun(t, job, func(p *profile.Profile) {
 		if p.Rank == 33 {
@@ -128,18 +114,11 @@ func TestOnceDamaged(t *testing.T) {
 		}
 	})
 	path := container.Path(d.Recordings(), job, 20)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.ReadFile(t, path)
 	raw[len(raw)/3] ^= 0x55
-	if err := os.WriteFile(path, raw, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, path, raw)
 	once, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s, _ := summaryJSON(t, once.Jobs[0], aggregate.Options{})
 	if err := errors.Join(once.Damage()...); len(once.Damage()) != 1 || !strings.Contains(err.Error(), path) {
 		t.Errorf("damage: %v, want one recording in %s", err, path)
@@ -158,29 +137,21 @@ func TestOnceNamesSites(t *testing.T) {
 	testenv.Need(t, "gcc")
 	code, program := filepath.Join(t.TempDir(), "two.c"), filepath.Join(t.TempDir(), "two")
 	err := os.WriteFile(code, []byte("int usual(void) { return 1; }\nint rare(void) { return 2; }\nint main(void) { return usual() + rare(); }\n"), 0o666)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if out, err := exec.Command("gcc", "-g", "-O0", "-no-pie", "-Wl,--build-id=0x1234abcd", "-o", program, code).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	file, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer file.Close()
 	symbols, err := file.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	at := func(name string) uint64 {
 		i := slices.IndexFunc(symbols, func(s elf.Symbol) bool { return s.Name == name })
 		return symbols[i].Value + 5 // in the function's body
 	}
 	job, err := synth.Named("ring", 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	job.PerNode, job.Collectives = 10, nil
 	d := packedRun(t, job, func(p *profile.Profile) {
 		p.Modules = []profile.Module{{Path: program, BuildID: "1234abcd", End: 1 << 47}}
@@ -192,9 +163,7 @@ func TestOnceNamesSites(t *testing.T) {
 		}
 	})
 	once, err := source.Open([]string{string(d)}, source.Options{Depth: source.Once})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	s, _ := summaryJSON(t, once.Jobs[0], aggregate.Options{})
 	ranks := map[string]int{}
 	for _, site := range s.CallSites {

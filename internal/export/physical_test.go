@@ -16,7 +16,9 @@ import (
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // monitored returns a file of Open MPI's component. It names a communicator in
@@ -33,34 +35,26 @@ func physicalOf(t *testing.T, d rundir.Dir) (out []*profile.Physical) {
 	if err != nil || len(run.Jobs) != 1 {
 		t.Fatalf("%v, %v", run, err)
 	}
-	if err := run.Each(func(p *profile.Profile) error { out = append(out, p.Physical); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, run.Each(func(p *profile.Profile) error { out = append(out, p.Physical); return nil }))
 	return out
 }
 
 func TestPhysical(t *testing.T) {
 	d, err := rundir.Share(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for r := range 8 {
-		p := rank("a", r, int64(1+r))
+		p := jobs.Rank("a", r, int64(1+r))
 		p.Size, p.Host, p.Pid = 8, "h", 100+r
 		p.State = profile.Finalized
 		if r == 6 {
 			p.State = profile.Running
 		}
-		if err := recordingtest.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("h-%d-1.rec", p.Pid)), p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, filepath.Join(d.Recordings(), fmt.Sprintf("h-%d-1.rec", p.Pid)), p)
 	}
 	if got := physicalOf(t, d); !slices.Equal(got, make([]*profile.Physical, 8)) {
 		t.Errorf("nobody asked, and it says %v", got)
 	}
-	if err := d.PreparePhysical(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.PreparePhysical())
 	for name, text := range map[string]string{
 		"h-100-1.0.prof":   monitored("E\t0\t1\t7 bytes\t1 msgs sent\t0,0,0,2\nI\t0\t2\t6 bytes\t2 msgs sent\t0,0,2\nI\t0\t1\t5 bytes\t1 msgs sent\n"),
 		"h-101.1.prof":     monitored(""), // a process that read its settings early
@@ -72,9 +66,7 @@ func TestPhysical(t *testing.T) {
 		"inherited.7.prof": monitored(""),
 		"h-107-1.0.prof":   monitored(""),
 	} {
-		if err := os.WriteFile(filepath.Join(d.Physical(), name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(d.Physical(), name), text)
 	}
 	known := []*profile.Physical{{Flows: []profile.Flow{
 		{Kind: profile.External, From: 0, To: 1, Bytes: 7, Messages: 1},
@@ -106,22 +98,16 @@ func checkMergedPhysical(t *testing.T, d rundir.Dir, want []*profile.Physical) {
 		t.Fatalf("stale %v, %v", d.Stale(), err)
 	}
 	ps, err := readback.Profiles(d.Profile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for r, p := range ps {
 		if diff := cmp.Diff(want[r], p.Physical, cmpopts.IgnoreFields(profile.Flow{}, "Histogram")); diff != "" { // no table has it
 			t.Errorf("rank %d, merged (-want +got):\n%s", r, diff)
 		}
 	}
 	info, err := os.Stat(d.Info())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	late := filepath.Join(d.Physical(), "h-107-1.7.prof")
-	if err := os.WriteFile(late, []byte(monitored("")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, late, monitored(""))
 	after := info.ModTime().Add(1e9)
 	if err := os.Chtimes(late, after, after); err != nil || !d.Stale() {
 		t.Errorf("a file that came later: stale %v, %v", d.Stale(), err)

@@ -2,12 +2,11 @@ package export
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -32,7 +31,7 @@ func pythonJob() (ps profile.List, known map[string]any) {
 	const gib = 1 << 30
 	calls, byRank := map[string]*sums{"Send": {}, "Recv": {}, "Barrier": {}}, make([]sums, pythonRanks)
 	for r := range uint64(pythonRanks) {
-		p := tabletest.Profile("run", int(r%4))
+		p := jobs.FullRank("run", int(r%4))
 		p.Rank, p.Size = int(r), pythonRanks
 		p.Comms = p.Comms[:1]
 		p.Comms[0].Members.N, p.Comms[0].Rank = pythonRanks, int(r)
@@ -74,11 +73,7 @@ func TestPython(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "sums.json"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.WriteFile(t, filepath.Join(dir, "sums.json"), text)
 	testenv.Pytest(t, []string{"MPITRACE_EXPORTS=" + dir}, "test_datasets.py")
 }

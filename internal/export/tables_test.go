@@ -2,7 +2,6 @@ package export
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/table/tabletest"
-	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -29,9 +28,7 @@ func exportAll(t *testing.T, o ExportOptions) (files []string, err error) {
 func TestExportTables(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d[1]")
 	files, err := exportAll(t, ExportOptions{Path: dir + "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	want := []string{"communicators/part-0.parquet",
 		"events/rank_block=0/part-0.parquet", "events/rank_block=0/part-1.parquet", "events/rank_block=1/part-0.parquet",
 		"profile/rank_block=-1/part-1.parquet", "profile/rank_block=0/part-0.parquet", "profile/rank_block=0/part-1.parquet",
@@ -68,10 +65,7 @@ func TestExportTables(t *testing.T) {
 
 func columnOf[V any](t *testing.T, dir, name, column string) []V {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, filepath.Join(dir, name))
 	return tabletest.ParquetColumn[V](t, data, column)
 }
 
@@ -83,9 +77,7 @@ func TestPartsOfLimitedSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := exportAll(t, ExportOptions{Path: parts, PartLimit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	// The three sources of a block give one batch each, so a file each.
 	names := []string{"events/rank_block=0/part-0.parquet", "events/rank_block=0/part-0-1.parquet", "events/rank_block=0/part-0-2.parquet"}
 	var events, ranks []int32
@@ -117,9 +109,9 @@ func TestPartsOfLimitedSize(t *testing.T) {
 func TestRangesOfGroups(t *testing.T) {
 	var srcs []profile.EventSource
 	for rank := range 4 {
-		p := eventstest.New("run", rank, 4)
+		p := jobs.NewProcess("run", rank, 4)
 		for i := range int64(100_000) {
-			p.Add(eventstest.Call("Barrier", i, i+1))
+			p.Add(jobs.Call("Barrier", i, i+1))
 		}
 		srcs = append(srcs, p)
 	}
@@ -128,10 +120,7 @@ func TestRangesOfGroups(t *testing.T) {
 	if _, err := ExportTables([]string{TableEvents}, nil, []TracedJob{{Run: "run", Sources: srcs}}, o); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "events/rank_block=0/part-0.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.ReadFile(t, filepath.Join(dir, "events/rank_block=0/part-0.parquet"))
 	var got [][2]byte
 	for _, r := range tabletest.ParquetRanges(t, data, "rank") {
 		got = append(got, [2]byte{r[0][0], r[1][0]})
@@ -145,13 +134,13 @@ func TestRangesOfGroups(t *testing.T) {
 // TestCallEvents requires the call of each message: the one before it, its own,
 // or the Sendrecv to which it links.
 func TestCallEvents(t *testing.T) {
-	p := eventstest.New("run", 0, 2)
-	early := eventstest.Recv("Irecv", 0, 0, 1, 8, 1).Moved() // before the first call
-	swapped := eventstest.Recv("Sendrecv", 30, 30, 1, 8, 3).Moved()
+	p := jobs.NewProcess("run", 0, 2)
+	early := jobs.Recv("Irecv", 0, 0, 1, 8, 1).Moved() // before the first call
+	swapped := jobs.Recv("Sendrecv", 30, 30, 1, 8, 3).Moved()
 	swapped.Link = 1
-	p.Add(early, eventstest.Recv("Recv", 1, 2, 1, 8, 2), eventstest.Call("Waitall", 3, 20),
-		eventstest.Recv("Irecv", 20, 20, 1, 8, 4).Moved(), swapped, eventstest.Send("Sendrecv", 25, 30, 1, 8, 1),
-		eventstest.Recv("Irecv", 30, 30, 1, 8, 5).Moved())
+	p.Add(early, jobs.Recv("Recv", 1, 2, 1, 8, 2), jobs.Call("Waitall", 3, 20),
+		jobs.Recv("Irecv", 20, 20, 1, 8, 4).Moved(), swapped, jobs.Send("Sendrecv", 25, 30, 1, 8, 1),
+		jobs.Recv("Irecv", 30, 30, 1, 8, 5).Moved())
 	p.Batch = 2
 	dir := filepath.Join(t.TempDir(), "d")
 	o := ExportOptions{Path: dir, Format: format(t, parquet), Partition: 1}
@@ -167,7 +156,7 @@ func TestCallEvents(t *testing.T) {
 func TestTablesWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	o := ExportOptions{Path: filepath.Join(dir, "out"), Format: format(t, parquet), Partition: 1}
-	broken := eventstest.New("run", 0, 1)
+	broken := jobs.NewProcess("run", 0, 1)
 	broken.Err = errBroken
 	for name, export := range map[string]func() ([]string, error){
 		"profiles": func() ([]string, error) { return ExportTables(Tables, failing{twoJobs()}, nil, o) },

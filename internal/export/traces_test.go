@@ -13,29 +13,19 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// oneCall is a source of one event.
-type oneCall struct{ rank int }
-
-func (o oneCall) Trace() *profile.Trace { return &profile.Trace{Rank: o.rank, Size: 12} }
-
-func (o oneCall) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	return f(&profile.Events{Start: []int64{int64(o.rank)}, Duration: []int64{1}, Bytes: []uint64{8}, Kind: []uint32{0},
-		Tag: []int32{profile.NoTag}, Link: []int32{0}, Seq: []uint32{0}}, []profile.EventKind{{Call: "Barrier"}})
-}
-
-// traced returns a run directory with traces of these ranks.
+// traced returns a run directory with traces of these ranks, with one call each.
 func traced(t *testing.T, ranks ...int) rundir.Dir {
 	t.Helper()
 	d := rundir.Dir(filepath.Join(t.TempDir(), "run [1]")) // as if it were a pattern
-	if err := os.Mkdir(string(d), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, string(d))
 	for _, rank := range ranks {
-		if err := atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, oneCall{rank}) }); err != nil {
-			t.Fatal(err)
-		}
+		p := jobs.NewProcess("run", rank, 12)
+		p.Add(jobs.Call("Barrier", int64(rank), int64(rank)+1))
+		testenv.NoError(t, atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, p) }))
 	}
 	return d
 }
@@ -43,14 +33,10 @@ func traced(t *testing.T, ranks ...int) rundir.Dir {
 func TestTraces(t *testing.T) {
 	d := traced(t, 10, 0, 9)
 	for _, other := range []string{"trace.x.arrow", "trace.01.arrow", "trace.arrow", "profile.arrow"} {
-		if err := os.WriteFile(filepath.Join(string(d), other), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(string(d), other), "")
 	}
 	traces, err := Traces(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var ranks []int
 	for _, trace := range traces {
 		ranks = append(ranks, trace.Trace().Rank)
@@ -83,9 +69,7 @@ func TestTracesSayWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := traced(t, 1)
-			if err := c.spoil(t, d); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, c.spoil(t, d))
 			if _, err := Traces(d); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}

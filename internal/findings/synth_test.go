@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const faultyRanks = 1000
@@ -43,18 +44,14 @@ func TestFaults(t *testing.T) {
 func faulty(t *testing.T, name string, nearly bool) (*synth.Fault, []findings.Finding) {
 	t.Helper()
 	job, err := synth.NewFaulty(name, faultyRanks, nearly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return job.Fault, findings.Of(summaryOf(t, job), nil)
 }
 
 func summaryOf(t *testing.T, src profile.Source) *aggregate.Summary {
 	t.Helper()
 	job, err := aggregate.Of(src, aggregate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return job.Summary()
 }
 
@@ -137,9 +134,7 @@ func TestTracedFaults(t *testing.T) {
 func tracedFindings(t *testing.T, job synth.Traced) []findings.Finding {
 	t.Helper()
 	traced, err := trace.Analyze(job.Sources(), trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return findings.Of(summaryOf(t, synth.Recorded(job)), traced)
 }
 

@@ -12,15 +12,14 @@ import (
 	"github.com/mpitrace/mpitrace/internal/history"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // runOf reads a job.
 func runOf(t *testing.T, dir string, src profile.Source) *history.PastRun {
 	t.Helper()
 	r, _, err := history.RunOf(src, aggregate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	r.Dir = dir
 	return r
 }
@@ -29,9 +28,7 @@ func runOf(t *testing.T, dir string, src profile.Source) *history.PastRun {
 func computed(t *testing.T, runs ...*history.PastRun) *history.History {
 	t.Helper()
 	h := &history.History{Runs: runs}
-	if err := h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return nil, nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return nil, nil }))
 	return h
 }
 
@@ -274,9 +271,7 @@ func TestUnfinished(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	a := version{"aa", sites(3, -1, 0), 0, 0}.runs(t, 2, random)
 	killed, err := synth.NewFaulty("killed", 100, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	h := computed(t, append(a, runOf(t, "killed", killed))...)
 	if len(h.Runs) != 3 || len(h.Configurations) != 1 || h.Runs[2].Compared || h.Runs[2].Complete {
 		t.Errorf("%+v", h.Configurations)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // launchers puts a directory of fake launchers in front of PATH. Each only prints
@@ -30,9 +31,7 @@ func launchers(t *testing.T) string {
 		"timeout":        "",
 	} {
 		script := "#!/bin/sh\ncat <<'END'\n" + version + "\nEND\n"
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, filepath.Join(dir, name), script)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return dir
@@ -105,14 +104,18 @@ var rewrites = []struct{ name, command, want string }{
 	{"other flux command", "flux batch -N2 script", ""},
 }
 
+func parsed(t *testing.T, argv []string) *Command {
+	t.Helper()
+	c, err := Parse(argv)
+	testenv.NoError(t, err)
+	return c
+}
+
 func TestRewrite(t *testing.T) {
 	launchers(t)
 	for _, test := range rewrites {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := Parse(strings.Fields(test.command))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := parsed(t, strings.Fields(test.command))
 			if test.want == "" {
 				if len(c.Programs) != 0 || c.Reason == "" {
 					t.Errorf("programs %v, reason %q; want none, with a reason", c.Programs, c.Reason)
@@ -141,9 +144,7 @@ func TestToolOfIntelMPI(t *testing.T) {
 func TestLauncherOfIntelMPI(t *testing.T) {
 	dir := launchers(t)
 	script := "#!/bin/sh\nexec " + dir + "/mpiexec.hydra \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "mpirun"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(dir, "mpirun"), script)
 	for _, name := range []string{"mpirun", "mpiexec.hydra"} {
 		l, err := findLauncher(name)
 		if err != nil || l.System != HydraLauncher || len(l.flavours()) != 1 || l.flavours()[0] != rundir.IntelMPI {
@@ -183,13 +184,8 @@ func TestLauncherFamilies(t *testing.T) {
 func TestUnknownLauncher(t *testing.T) {
 	dir := launchers(t)
 	prog := compile(t, "mpicc.openmpi", mpiProgram)
-	if err := os.WriteFile(filepath.Join(dir, "aprun"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Parse([]string{"aprun", "-n", "4", "-d", "app", prog, "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(dir, "aprun"), "#!/bin/sh\n")
+	c := parsed(t, []string{"aprun", "-n", "4", "-d", "app", prog, "x"})
 	argv, _, err := c.Rewrite([]string{"@"}, "")
 	if got, want := strings.Join(argv, " "), "aprun -n 4 -d app @ -- "+prog+" x"; err != nil || got != want {
 		t.Errorf("got %s, want %s", got, want)

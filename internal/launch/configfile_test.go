@@ -1,10 +1,11 @@
 package launch
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // configFiles are the contents of files for -configfile, and of their copies,
@@ -35,13 +36,8 @@ func TestConfigFile(t *testing.T) {
 	for _, test := range configFiles {
 		t.Run(test.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "file")
-			if err := os.WriteFile(file, []byte(test.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			c, err := Parse([]string{test.launcher, "-l", "-configfile", file, "-genv", "B", "2"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, file, test.content)
+			c := parsed(t, []string{test.launcher, "-l", "-configfile", file, "-genv", "B", "2"})
 			if test.want == "" {
 				if len(c.Programs) != 0 || c.Reason == "" || c.InFile() {
 					t.Errorf("programs %v, reason %q; want none, with a reason", c.Programs, c.Reason)
@@ -63,9 +59,7 @@ func TestConfigFile(t *testing.T) {
 func TestConfigFileNotReplaced(t *testing.T) {
 	dir := launchers(t)
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, []byte("-n 1 ./a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, file, "-n 1 ./a\n")
 	for _, command := range []string{
 		"mpiexec.hydra -configfile " + file + " ./b",
 		"mpiexec.hydra -n 1 ./b : -configfile " + file,
@@ -84,9 +78,7 @@ func TestConfigFileNotReplaced(t *testing.T) {
 
 func TestConfigFileAttached(t *testing.T) {
 	file := filepath.Join(launchers(t), "file=1")
-	if err := os.WriteFile(file, []byte("-n 1 ./a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, file, "-n 1 ./a\n")
 	for _, test := range [][2]string{
 		{"mpiexec.mpich -configfile=" + file, "mpiexec.mpich -configfile=copy"},
 		{"mpiexec.mpich --configfile " + file, "mpiexec.mpich --configfile copy"},
@@ -117,13 +109,8 @@ func TestConfigFileLimits(t *testing.T) {
 		{"mpiexec.hydra", many, "w", false},
 	} {
 		file := filepath.Join(dir, "file")
-		if err := os.WriteFile(file, []byte(test.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := Parse([]string{test.launcher, "-configfile", file})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, file, test.content)
+		c := parsed(t, []string{test.launcher, "-configfile", file})
 		if _, _, err := c.Rewrite([]string{test.word}, "copy"); (err != nil) != test.fails {
 			t.Errorf("%s, %d bytes: error %v, want one: %v", test.launcher, len(test.content), err, test.fails)
 		}

@@ -38,9 +38,7 @@ func compile(t *testing.T, cc, source string, flags ...string) string {
 	testenv.Need(t, "gcc", cc)
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "prog.c"), filepath.Join(dir, "prog")
-	if err := os.WriteFile(src, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, src, source)
 	if out, err := exec.Command(cc, append([]string{src, "-o", bin}, flags...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cc, err, out)
 	}
@@ -50,9 +48,7 @@ func compile(t *testing.T, cc, source string, flags ...string) string {
 func inspect(t *testing.T, path string) *Program {
 	t.Helper()
 	p, err := Inspect(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return p
 }
 
@@ -72,9 +68,7 @@ func TestInspectMPI(t *testing.T) {
 
 func TestInspectOthers(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "job.sh")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nmpirun ./app\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, script, "#!/bin/sh\nmpirun ./app\n")
 	fakeMPI := plainProgram + "int PMPI_Init(void) { return 0; }\n"
 	for _, test := range []struct {
 		name, path string
@@ -123,9 +117,7 @@ func TestFindCompiler(t *testing.T) {
 	for cc, want := range map[string]string{"mpicc.openmpi": "Open MPI ", "mpicc.mpich": "MPICH "} {
 		p := inspect(t, compile(t, cc, mpiProgram))
 		mpi, err := FindCompiler(p.Library, p.Flavour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if mpi.Library != p.Library || !strings.HasPrefix(mpi.String(), want) || mpi.Version == "" {
 			t.Errorf("%s: got %+v", cc, mpi)
 		}
@@ -156,14 +148,9 @@ func TestDetect(t *testing.T) {
 		{"no launcher", plain, "auto", "mpicc.mpich", rundir.MPICH, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := Parse(strings.Fields(test.command))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := parsed(t, strings.Fields(test.command))
 			mpi, note, err := Detect(c, test.mpi, test.cc)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if test.want != "" && mpi.Flavour != test.want {
 				t.Errorf("got %v, want %s", mpi, test.want)
 			}
@@ -189,9 +176,7 @@ func TestDetectErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := Parse(strings.Fields(test.command))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if _, _, err = Detect(c, test.mpi, test.cc); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
@@ -215,9 +200,7 @@ func TestKnown(t *testing.T) {
 		t.Fatalf("an empty cache knows %v", mpi)
 	}
 	found, err := FindCompiler(p.Library, p.Flavour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if mpi := Known(p.Library); mpi == nil || *mpi != *found {
 		t.Errorf("got %v, want %v", mpi, found)
 	}
@@ -238,17 +221,13 @@ func TestKnownForgetsReplacedCompiler(t *testing.T) {
 	dir := t.TempDir()
 	lib, cc := filepath.Join(dir, "libmpi.so.1"), filepath.Join(dir, "mpicc")
 	for _, file := range []string{lib, cc} {
-		if err := os.WriteFile(file, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteProgram(t, file, "")
 	}
 	Remember(&MPI{Flavour: rundir.MPICH, Library: lib, CC: cc})
 	if Known(lib) == nil {
 		t.Fatal("not remembered")
 	}
-	if err := os.WriteFile(cc, []byte("another"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, cc, "another")
 	if mpi := Known(lib); mpi != nil {
 		t.Errorf("still knows %v", mpi)
 	}
@@ -259,10 +238,7 @@ func TestBareNameInWorkingDirectory(t *testing.T) {
 	testenv.Need(t, "mpirun.openmpi", "mpiexec.mpich")
 	prog := compile(t, "mpicc.openmpi", mpiProgram)
 	for launcher, want := range map[string]bool{"mpirun.openmpi": true, "mpiexec.mpich": false} {
-		c, err := Parse([]string{launcher, "-n", "2", "-wdir", filepath.Dir(prog), filepath.Base(prog)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := parsed(t, []string{launcher, "-n", "2", "-wdir", filepath.Dir(prog), filepath.Base(prog)})
 		p, err := c.program()
 		if err != nil || (p != nil && p.Path == prog) != want {
 			t.Errorf("%s: found %+v, %v; want found %v", launcher, p, err, want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestPreload(t *testing.T) {
@@ -43,14 +44,10 @@ func TestAllowPreload(t *testing.T) {
 func TestRecorderEnviron(t *testing.T) {
 	private, open := filepath.Join(t.TempDir(), "p"), filepath.Join(t.TempDir(), "o")
 	for dir, mode := range map[string]os.FileMode{private: 0o700, open: 0o755} {
-		if err := os.Mkdir(dir, mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Mkdir(dir, mode))
 	}
 	link := filepath.Join(t.TempDir(), "l")
-	if err := os.Symlink(private, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Symlink(private, link))
 	old := []string{"MPITRACE_SPOOL_DIR=/old", "MPITRACE_DIR=/old", "LD_PRELOAD=/user.so", "A=b"}
 	for _, test := range []struct{ name, spool, want string }{
 		{"private directory", private, private},
@@ -86,9 +83,7 @@ func TestRecorderSettings(t *testing.T) {
 		{[]string{"receives=off", "stack=5"}, "exact", "off", "5"},
 	} {
 		values, err := settings.ParseWords(test.words)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		env := (&Recorder{Settings: values}).Environ(old)
 		got := [3]string{getenv(env, "MPITRACE_TIMING"), getenv(env, "MPITRACE_RECEIVES"), getenv(env, "MPITRACE_STACK")}
 		if got != [3]string{test.timing, test.receives, test.stack} {
@@ -147,9 +142,7 @@ func TestJobID(t *testing.T) {
 
 func TestEnvironForProgram(t *testing.T) {
 	lib := filepath.Join(t.TempDir(), "lib.so")
-	if err := os.WriteFile(lib, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, lib, "")
 	open := compile(t, "mpicc.openmpi", mpiProgram)
 	plain := compile(t, "cc", plainProgram)
 	for _, test := range []struct {

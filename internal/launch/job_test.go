@@ -51,9 +51,7 @@ func TestRunLeavesSignalsDefault(t *testing.T) {
 	testenv.Need(t, "grep")
 	var out strings.Builder
 	_, err := Run([]string{"grep", "-E", "^Sig(Ign|Cgt)", "/proc/self/status"}, os.Environ(), Streams{Out: &out}, never(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for line := range strings.Lines(out.String()) {
 		var mask uint64
 		name, hex, _ := strings.Cut(strings.TrimSpace(line), "\t")

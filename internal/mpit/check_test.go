@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func cvar(typ string, with func(*CVar)) *CVar {
@@ -186,9 +188,7 @@ func TestSelect(t *testing.T) {
 		{"none", "nothing", 0, "", 0},
 	} {
 		p, err := ParsePattern(test.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got, above := l.Select(EntrySelection{p, test.upTo, AllKinds})
 		if strings.Join(names(got), " ") != test.want || above != test.above {
 			t.Errorf("%s: got %q and parents %+v; want %q and %+v", test.name, names(got), above, test.want, test.above)
@@ -208,9 +208,7 @@ end lines=3
 `
 	one, two := strings.ReplaceAll(other, "%s", "/a%20b"), strings.ReplaceAll(other, "%s", "/c")
 	unsteady := map[string]bool{}
-	if err := compare(unsteady, []byte(one), []byte(two)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, compare(unsteady, []byte(one), []byte(two)))
 	defaults := parsed(t, string(mark([]byte(one), unsteady)))
 	for i, want := range []bool{false, true, true} {
 		if v := defaults.CVars[i]; v.Unsteady != want || (v.Values == nil) != want {

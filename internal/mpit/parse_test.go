@@ -34,9 +34,7 @@ end lines=16
 func parsed(t *testing.T, text string) *Catalogue {
 	t.Helper()
 	l, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return l
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestWriteRows(t *testing.T) {
@@ -21,9 +22,7 @@ func TestWriteRows(t *testing.T) {
 	}
 	var file bytes.Buffer
 	w := table.NewJSONWriter(&file, Columns)
-	if err := errors.Join(w.Add(slices.Values(rows)), w.Close(nil)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(w.Add(slices.Values(rows)), w.Close(nil)))
 	want := `{"kind":"cvar","name":"limits","class":null,"type":"int","count":2,"binding":"none","scope":"all","verbosity":"user-basic",` +
 		`"readonly":null,"continuous":null,"atomic":null,"value":"1,2","default":"","enum":"1=on","description":"\ufffd","category":"a,b","error":null}
 {"kind":"pvar","name":"queue","class":"level","type":"int","count":null,"binding":null,"scope":null,"verbosity":null,` +

@@ -82,9 +82,7 @@ func check(t *testing.T, ranks int, graphs ...known) {
 		want.Components = append(want.Components, c)
 	}
 	slices.SortStableFunc(want.Components, func(a, b Component) int { return int(b.Bytes) - int(a.Bytes) })
-	if diff := cmp.Diff(want, Of(matrixOf(ranks, add...), ranks), ignoreText); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testenv.Equal(t, want, Of(matrixOf(ranks, add...), ranks), ignoreText)
 }
 
 var one = synth.Exchange{Bytes: 1000, Messages: 7}
@@ -256,13 +254,9 @@ func TestMixtures(t *testing.T) {
 func jobOf(t *testing.T, shape string, ranks int) (*synth.Job, *matrix.ByClass) {
 	t.Helper()
 	j, err := synth.Named(shape, ranks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	b := matrix.NewBuilder(nil)
-	if err := j.Each(func(p *profile.Profile) error { b.Add(p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, j.Each(func(p *profile.Profile) error { b.Add(p); return nil }))
 	return j, b.Matrices()
 }
 
@@ -284,9 +278,7 @@ func TestJobs(t *testing.T) {
 		t.Run(shape, func(t *testing.T) {
 			j, ms := jobOf(t, shape, ranks)
 			want.Volume, want.Share = matrix.Volume(j.TotalP2P()), 1
-			if diff := cmp.Diff(Part{Components: []Component{want}, Total: want.Volume}, Find(ms, ranks).Direct, ignoreText); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			testenv.Equal(t, Part{Components: []Component{want}, Total: want.Volume}, Find(ms, ranks).Direct, ignoreText)
 		})
 	}
 }
@@ -297,9 +289,7 @@ func TestCollectives(t *testing.T) {
 	j, ms := jobOf(t, "alltoall", 12)
 	total := matrix.Volume(j.TotalColl())
 	want := Part{Total: total, Components: []Component{{Kind: AllToAll, Size: 12, Groups: 1, Stride: 1, Volume: total, Share: 1}}}
-	if diff := cmp.Diff(Decomposition{Direct: Part{Components: []Component{}}, Collectives: want}, Find(ms, 12), ignoreText); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testenv.Equal(t, Decomposition{Direct: Part{Components: []Component{}}, Collectives: want}, Find(ms, 12), ignoreText)
 
 	// 27 ranks, a grid of 3 × 3 × 3: 100 Allreduces of 8 bytes on all ranks, 20 of 16
 	// bytes on the lines of 3, 5 Allgathers of 64 bytes on the planes of 9.

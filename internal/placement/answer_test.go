@@ -10,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // asked is a machine of 2 nodes with 2 sockets of 2 cores, and what 6 ranks send. Rank 0
@@ -17,10 +18,7 @@ import (
 // exchange 2 bytes.
 func asked(t *testing.T) Question {
 	t.Helper()
-	topology, err := hierarchyOf([]string{"socket", "node", "system"}, []int{2, 2, 2}, []int64{1, 10, 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := hierarchyOf(t, []string{"socket", "node", "system"}, []int{2, 2, 2}, []int64{1, 10, 100})
 	m := new(matrix.Matrix)
 	for _, c := range []struct {
 		from, to        int
@@ -35,18 +33,14 @@ func TestAsk(t *testing.T) {
 	q := asked(t)
 	q.Ran = Order{0, 4, 1, 5, 2, 6} // 0, 2 and 4 on one node, 1, 3 and 5 on the other
 	a, err := Ask(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	inTurn := OrderCost{Cost: Cost{7*1 + 9*10 + (8+2)*100, []uint64{7, 9, 10}}, Ratio: 1, LeavesNode: 10, Largest: NodeFlow{"node 0", "node 1", 6}}
 	ran, turn := inTurn, inTurn
 	ran.Order, turn.Order = AsItRan, InTurn
 	block := OrderCost{InBlocks, Cost{(8+2)*1 + 7*10 + 9*100, []uint64{10, 7, 9}}, 980.0 / 1097, 9, NodeFlow{"node 1", "node 0", 9}}
 	// 0 and 4 share a socket, 1 and 2 their node, 5 is elsewhere.
 	best := OrderCost{BestFound, Cost{9*1 + (8+7)*10 + 2*100, []uint64{9, 15, 2}}, 359.0 / 1097, 2, a.Orders[1].Largest}
-	if diff := cmp.Diff([]OrderCost{ran, best, block, turn}, a.Orders[:4]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []OrderCost{ran, best, block, turn}, a.Orders[:4])
 	if a.Orders[1].Largest.Amount != 2 || a.NearBest || a.Equal != "" || !a.Gains() || a.Slots != 8 || a.Nodes != 2 {
 		t.Errorf("%+v", a)
 	}
@@ -107,9 +101,7 @@ func TestAskByMessages(t *testing.T) {
 	q := asked(t)
 	q.By = Messages
 	a, err := Ask(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	// In blocks: 2 + 20 messages in sockets, 1 in a node, 1 between nodes.
 	block := a.Row(InBlocks)
 	if want := (Cost{22*1 + 1*10 + 1*100, []uint64{22, 1, 1}}); !cmp.Equal(want, block.Cost) || block.Largest != (NodeFlow{"node 1", "node 0", 1}) {
@@ -127,14 +119,10 @@ func TestNodeNames(t *testing.T) {
 		q.Topology.Slots[4+s].Host = "b"
 	}
 	want := []NodeRanks{{"node 0", profile.RankSetOf(0, 1, 2, 3)}, {"b", profile.RankSetOf(4, 5)}}
-	if diff := cmp.Diff(want, q.Topology.placed(Block(6))); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, want, q.Topology.placed(Block(6)))
 	q.Topology.Levels = slices.Delete(q.Topology.Levels, 1, 2)
 	a, err := Ask(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if a.Nodes != 1 || a.Best().LeavesNode != 0 || len(a.Placed) != 1 {
 		t.Errorf("%+v", a)
 	}
@@ -160,10 +148,7 @@ func TestNearBest(t *testing.T) {
 
 // Some questions have no answer, others one that says why all orders cost the same.
 func TestNothingToFind(t *testing.T) {
-	flat, err := hierarchyOf([]string{"socket", "node", "system"}, []int{1, 8, 1}, []int64{1, 10, 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	flat := hierarchyOf(t, []string{"socket", "node", "system"}, []int{1, 8, 1}, []int64{1, 10, 100})
 	for name, c := range map[string]struct {
 		change func(*Question)
 		want   string

@@ -32,10 +32,7 @@ func TestBestOfFewRanks(t *testing.T) {
 // TestBestOfFewRanksInManySlots has a ring of 9 ranks, and a million slots in nodes of 4.
 // Three nodes have 3 edges of the ring between them, and 6 within.
 func TestBestOfFewRanksInManySlots(t *testing.T) {
-	topology, err := hierarchyOf([]string{"node", "switch", "system"}, []int{4, 250, 1000}, []int64{1, 10, 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := hierarchyOf(t, []string{"node", "switch", "system"}, []int{4, 250, 1000}, []int64{1, 10, 100})
 	traffic := stencil(true, 9)
 	_, cost, err := Best(topology, traffic, Options{Effort: 1})
 	if want := uint64(6 + 3*10); err != nil || cost.Objective != want {

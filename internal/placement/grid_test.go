@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // stencil returns the traffic of a grid whose ranks exchange 1 with the next in each
@@ -57,16 +58,11 @@ func TestBestOfStencils(t *testing.T) {
 		{[]int{4, 4, 4, 4}, false, []int{16, 16}, []int64{1, 3}, 16*32 + 3*(4*64*3-16*32)},
 	} {
 		names := []string{"socket", "node", "switch"}[:len(c.sizes)]
-		topology, err := hierarchyOf(names, c.sizes, c.distances)
-		if err != nil {
-			t.Fatal(err)
-		}
+		topology := hierarchyOf(t, names, c.sizes, c.distances)
 		for effort := 1; effort <= 2; effort++ {
 			t.Run(fmt.Sprintf("%v periodic %v on %v, effort %d", c.size, c.periodic, c.sizes, effort), func(t *testing.T) {
 				o, cost, err := Best(topology, stencil(c.periodic, c.size...), Options{Effort: effort})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				if err := o.Check(topology); err != nil {
 					t.Error(err)
 				}
@@ -80,10 +76,7 @@ func TestBestOfStencils(t *testing.T) {
 
 // TestBlocking requires that the blocking alone is the best one, without the search.
 func TestBlocking(t *testing.T) {
-	topology, err := hierarchyOf([]string{"socket", "node", "system"}, []int{8, 8, 64}, []int64{1, 5, 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := hierarchyOf(t, []string{"socket", "node", "system"}, []int{8, 8, 64}, []int64{1, 5, 50})
 	traffic := stencil(false, 16, 16, 16)
 	p := newProblem(topology, traffic)
 	grids := p.g.grids()
@@ -91,9 +84,7 @@ func TestBlocking(t *testing.T) {
 		t.Fatalf("the grids are %v", grids)
 	}
 	o := p.h.order(grids[0].blocking(p.h))
-	if err := o.Check(topology); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, o.Check(topology))
 	// 512 blocks of 2×2×2 have 12 edges, 64 of 4×4×4 have 144; in all 3·256·15.
 	if got, want := Evaluate(topology, traffic, o).Objective, uint64(512*12+5*(64*144-512*12)+50*(3*256*15-64*144)); got != want {
 		t.Errorf("the cost is %d, want %d", got, want)

@@ -97,9 +97,7 @@ func TestHwlocOrder(t *testing.T) {
 		`<object type="L3Cache"><object type="Package">` + core(4) + core(5) + `</object>` + core(6) + `</object>` +
 		`</object></topology>`
 	tree, err := ReadHwloc(strings.NewReader(file), "node.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got, err := tree.Topology(nil)
 	if err != nil || len(got.Slots) != 7 {
 		t.Fatalf("%d slots, %v", len(got.Slots), err)

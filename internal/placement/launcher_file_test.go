@@ -3,19 +3,17 @@ package placement
 import (
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // onNodes returns the topology of a specification, with nodes named so.
 func onNodes(t *testing.T, spec string, hosts ...string) *Topology {
 	t.Helper()
 	tree, err := ParseSpec(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	topology, err := tree.Topology(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for s, node := range topology.Levels[topology.Nodes()].Domain {
 		if len(hosts) > 0 {
 			topology.Slots[s].Host = hosts[node]
@@ -113,9 +111,7 @@ func TestLauncherFileWithoutNames(t *testing.T) {
 		"mpich":    "format mpich: the launcher fills all nodes but the last with the same number of ranks",
 	} {
 		f, err := FileFormatOf(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		var got strings.Builder
 		err = f.Write(&got, topology, order)
 		if text := got.String(); err != nil {
@@ -135,13 +131,9 @@ func TestLauncherFileWithoutNames(t *testing.T) {
 // TestSharedCores writes files for ranks that share cores, which Open MPI must be told.
 func TestSharedCores(t *testing.T) {
 	tree, _, err := Recorded(on(4, 4, 1, "aa 0-3", "aa 0-3", "bb 0-3"), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	topology, err := tree.Topology(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for name, want := range map[string]string{
 		"rankfile": "mpirun --host aa:2,bb:1 --rankfile f --bind-to core:overload-allowed -n 3 ./app",
 		"seq":      "mpirun --hostfile f --map-by seq --bind-to none -n 3 ./app",
@@ -175,9 +167,7 @@ func TestHostileHosts(t *testing.T) {
 		topology := onNodes(t, "node:2 core:2", host, "good")
 		for _, name := range []string{"rankfile", "seq", "hydra", "slurm", "intel"} {
 			f, err := FileFormatOf(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if err := f.Write(&strings.Builder{}, topology, Order{0, 2}); err == nil || !strings.Contains(err.Error(), "not the name of a host") {
 				t.Errorf("%s: %q: %v", name, host, err)
 			}

@@ -8,14 +8,12 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func uniform(t *testing.T, sizes []int, distances []int64) *Topology {
 	t.Helper()
-	topology, err := hierarchyOf([]string{"l3", "socket", "node", "switch"}[:len(sizes)], sizes, distances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := hierarchyOf(t, []string{"l3", "socket", "node", "switch"}[:len(sizes)], sizes, distances)
 	return topology
 }
 
@@ -46,9 +44,7 @@ func TestBestIsDeterministic(t *testing.T) {
 	for _, processors := range []int{1, 2, 5} {
 		runtime.GOMAXPROCS(processors)
 		o, _, err := Best(topology, traffic, Options{Seed: 3, Effort: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if want == nil {
 			want = o
 		}
@@ -107,9 +103,7 @@ func TestBestOfGroups(t *testing.T) {
 	for _, nodes := range []int{2, 3} { // full, and with a node to spare
 		topology := uniform(t, []int{32, nodes}, []int64{1, 50})
 		_, cost, err := Best(topology, traffic, Options{Effort: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if want := uint64(2 * 32 * 31 * 5 * 3); cost.Objective != want {
 			t.Errorf("%d nodes: the cost is %d, want %d", nodes, cost.Objective, want)
 		}
@@ -133,9 +127,7 @@ func TestBestOfRowsAndColumns(t *testing.T) {
 	}
 	topology := uniform(t, []int{16, 2, 32}, []int64{1, 10, 100})
 	o, cost, err := Best(topology, traffic, Options{Effort: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if err := o.Check(topology); err != nil {
 		t.Error(err)
 	}
@@ -163,9 +155,7 @@ func TestBestLeavesSlotsEmpty(t *testing.T) {
 	}
 	traffic := NewTraffic(m, 15, Bytes)
 	_, cost, err := Best(topology, traffic, Options{Effort: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	// Divided as 4+1, a clique has 6 edges at distance 1 and 4 at 10; as 3+2, 4 and 6.
 	// One node has sockets of 4, the others at most of 3.
 	if want := uint64(6+4*10) + 2*(4+6*10); cost.Objective != want {
@@ -181,9 +171,7 @@ func TestBestOfLargeVolumes(t *testing.T) {
 		traffic.Value[i] = 1 << 50
 	}
 	_, cost, err := Best(uniform(t, []int{8, 8}, []int64{1, 900}), traffic, Options{Effort: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if want := uint64(8*7+8*900) << 50; cost.Objective != want {
 		t.Errorf("the cost is %d, want %d", cost.Objective, want)
 	}

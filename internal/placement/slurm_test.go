@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // hostsOf returns one process on each host.
@@ -41,9 +43,7 @@ SwitchName=s3 \
 func TestSlurmTree(t *testing.T) {
 	conf := strings.ReplaceAll(slurmTree, "dev-", "dev")
 	topology, order, err := onSlurm(conf, "core:2", hostsOf("dev16", "dev0", "dev6.cluster.org", "dev17"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	// Each of the four nodes has two cores. The top switch is the system.
 	if want := "node:5×4 switch:25×3 system:50×1"; levels(topology) != want {
 		t.Errorf("%s, want %s", levels(topology), want)
@@ -73,9 +73,7 @@ BlockName=alone Nodes=f
 BlockSizes=1
 `
 	topology, _, err := onSlurm(conf, "", hostsOf("a", "b", "c", "d", "e", "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if want := "node:5×6 switch:25×4 switch 2:35×3 switch 3:35×2 system:50×1"; levels(topology) != want {
 		t.Errorf("%s, want %s", levels(topology), want)
 	}

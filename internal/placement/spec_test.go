@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // levels returns the levels of a topology as text: name, distance and number of domains,
@@ -75,13 +77,9 @@ func TestSpecErrors(t *testing.T) {
 
 func TestDistances(t *testing.T) {
 	tree, err := ParseSpec("node:4 socket:2 core:8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	distances, err := ParseDistances("1:10:100")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got, err := tree.Topology(distances)
 	if want := "socket:1×8 node:10×4 system:100×1"; err != nil || levels(got) != want {
 		t.Errorf("%s, %v; want %s", levels(got), err, want)
@@ -114,13 +112,9 @@ func TestCores(t *testing.T) {
 		"node:3":                 "  ",
 	} {
 		tree, err := ParseSpec(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		topology, err := tree.Topology(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		var got []string
 		for _, s := range topology.Slots {
 			got = append(got, s.Cores)
@@ -133,13 +127,9 @@ func TestCores(t *testing.T) {
 
 func TestRepeat(t *testing.T) {
 	tree, err := ParseSpec("socket:2 core:4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	three, err := tree.Repeat(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got, err := three.Topology(nil)
 	if want := "socket:3×6 node:5×3 system:50×1"; err != nil || levels(got) != want || len(got.Slots) != 24 {
 		t.Errorf("%d slots, %s, %v; want 24, %s", len(got.Slots), levels(got), err, want)

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // ranks returns a heatmap of bytes between ranks.
@@ -41,13 +43,9 @@ func skewed(from, to int) float64 {
 func drawn(t testing.TB, h *Heatmap) image.Image {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, ".png", h); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&out, ".png", h))
 	img, err := png.Decode(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return img
 }
 
@@ -155,9 +153,7 @@ func TestSameBytesEachTime(t *testing.T) {
 		for _, name := range []string{".png", ".svg", ".pdf"} {
 			var first, second bytes.Buffer
 			for _, out := range []*bytes.Buffer{&first, &second} {
-				if err := Write(out, name, ranks(matrix(n, skewed))); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, Write(out, name, ranks(matrix(n, skewed))))
 			}
 			if !bytes.Equal(first.Bytes(), second.Bytes()) {
 				t.Errorf("%s of %d ranks: two drawings differ", name, n)
@@ -243,8 +239,6 @@ func benchmark(b *testing.B, name string) {
 	h := ranks(matrix(800, skewed))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Write(io.Discard, name, h); err != nil {
-			b.Fatal(err)
-		}
+		testenv.NoError(b, Write(io.Discard, name, h))
 	}
 }

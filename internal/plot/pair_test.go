@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // Two heatmaps side by side have the colours of one scale, the right one beside the left
@@ -22,13 +24,9 @@ func TestPair(t *testing.T) {
 	}
 	p := NewHeatmapPair(*of("one", 10), *of("two", 1000))
 	var b bytes.Buffer
-	if err := Write(&b, ".png", p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&b, ".png", p))
 	img, err := png.Decode(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	scale := Scale{10, 1000}
 	least, greatest := 0, 0 // pixels of cells in the left half, and in the right one
 	width := img.Bounds().Dx() / 2
@@ -46,9 +44,7 @@ func TestPair(t *testing.T) {
 		t.Errorf("%d pixels of the least value on the left, %d of the greatest on the right", least, greatest)
 	}
 	b.Reset()
-	if err := Write(&b, ".svg", p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&b, ".svg", p))
 	text := b.String()
 	if n := strings.Count(text, "<svg "); n != 3 || strings.Count(text, "<?xml") != 1 || strings.Count(text, "</svg>") != n {
 		t.Errorf("%d documents in\n%.2000s", n, text)
@@ -65,13 +61,9 @@ func TestPair(t *testing.T) {
 func TestPairPDF(t *testing.T) {
 	p := NewHeatmapPair(*ranks(matrix(2, skewed)), *ranks(matrix(2, skewed)))
 	var doc, picture bytes.Buffer
-	if err := errors.Join(Write(&doc, ".pdf", p), Write(&picture, ".png", p)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(Write(&doc, ".pdf", p), Write(&picture, ".png", p)))
 	img, err := png.Decode(&picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	text := doc.String()
 	var table, n int
 	if _, err := fmt.Sscanf(text[strings.Index(text, "startxref\n"):], "startxref\n%d\n%%%%EOF", &table); err != nil || !strings.HasPrefix(text[table:], "xref\n0 6\n") {
@@ -85,9 +77,7 @@ func TestPairPDF(t *testing.T) {
 	}
 	_, stream, _ := strings.Cut(text[strings.Index(text, "/Subtype /Image"):], "stream\n")
 	z, err := zlib.NewReader(strings.NewReader(stream))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	pixels, err := io.ReadAll(z)
 	if size := img.Bounds().Size(); err != nil || len(pixels) != 3*size.X*size.Y || !strings.Contains(text, fmt.Sprintf("/Width %d /Height %d ", size.X, size.Y)) {
 		t.Fatalf("%d bytes of pixels, %v", len(pixels), err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 var (
@@ -46,13 +47,9 @@ func (t *Timeline) set(lane, class, from, to int, share float32) {
 func pngOf(t *testing.T, p Picture) image.Image {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, ".png", p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&out, ".png", p))
 	img, err := png.Decode(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return img
 }
 
@@ -212,9 +209,7 @@ type drawnTimeline struct {
 func svgOf(t *testing.T, p *Timeline) (d drawnTimeline, size int) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, ".svg", p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&out, ".svg", p))
 	if err := xml.Unmarshal(out.Bytes(), &d); err != nil {
 		t.Fatalf("%v in %s", err, out.String())
 	}
@@ -334,9 +329,7 @@ func TestTimelineTexts(t *testing.T) {
 
 func checkTimelineTexts(t *testing.T, p *Timeline) {
 	t.Helper()
-	if err := p.check(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, p.check())
 	b := &boxPen{font: sans()}
 	l := p.layout(b.font)
 	p.draw(l, b)

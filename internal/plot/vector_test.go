@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // document holds the elements of an SVG that the tests check.
@@ -35,9 +37,7 @@ type document struct {
 func parse(t *testing.T, h *Heatmap) document {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, ".svg", h); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(&out, ".svg", h))
 	var d document
 	if err := xml.Unmarshal(out.Bytes(), &d); err != nil {
 		t.Fatalf("%v in %s", err, out.String())
@@ -96,9 +96,7 @@ func TestSVGOfManyCells(t *testing.T) {
 		t.Fatalf("image at %.40q", image.Href)
 	}
 	img, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for i, row := range h.Cells {
 		for j, v := range row {
 			if got := rgba(img.At(j*l.cell, i*l.cell)); got != s.Color(v) {

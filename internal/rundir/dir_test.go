@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestName(t *testing.T) {
@@ -40,9 +41,7 @@ func TestCreateCountsUp(t *testing.T) {
 
 func TestCreateAt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[1]", "run")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir)
 	d, err := CreateAt(dir)
 	if err != nil {
 		t.Fatalf("a directory without a run is refused: %v", err)
@@ -55,9 +54,7 @@ func TestCreateAt(t *testing.T) {
 		}
 	}
 	refused(false, "in use by a run that is starting")
-	if err := os.WriteFile(filepath.Join(d.Recordings(), "h-1-2.rec"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, filepath.Join(d.Recordings(), "h-1-2.rec"), "")
 	refused(true, "already holds a run")
 	if again, err := Share(dir); err != nil || again != d {
 		t.Errorf("shared: got %s, %v", again, err)
@@ -101,9 +98,7 @@ func TestCreateAtOnce(t *testing.T) {
 func newSpool(t *testing.T) string {
 	t.Helper()
 	s, err := NewSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return s.Dir
 }
 
@@ -111,9 +106,7 @@ func newSpool(t *testing.T) string {
 // run.json.
 func TestSpoolOfOthers(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for what, change := range map[string]func(spool string) (string, error){
 		"a directory of another name": func(spool string) (string, error) {
 			other := filepath.Join(filepath.Dir(spool), "private")
@@ -128,7 +121,7 @@ func TestSpoolOfOthers(t *testing.T) {
 	} {
 		t.Chdir(t.TempDir()) // back at the end of the test
 		spool := newSpool(t)
-		err := errors.Join(recordingtest.WriteFile(filepath.Join(spool, "a-1-1.rec"), rank("a", 0, 1)),
+		err := errors.Join(recordingtest.WriteFile(filepath.Join(spool, "a-1-1.rec"), jobs.Rank("a", 0, 1)),
 			os.Symlink("program\nlibrary", filepath.Join(spool, "n-1-1"+wrongMPISuffix)))
 		named, changed := change(spool)
 		if err = errors.Join(err, changed, d.WriteInfo(&Info{Spool: named})); err != nil {
@@ -143,19 +136,13 @@ func TestSpoolOfOthers(t *testing.T) {
 
 func TestRecordingsInSpool(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	spool := newSpool(t)
 	home := filepath.Join(d.Recordings(), "c-1-1.rec")
 	for _, file := range []string{home, filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")} {
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
-	if err := d.WriteInfo(&Info{Spool: spool}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(&Info{Spool: spool}))
 	if dir, n := d.Spooled(); dir != spool || n != 2 {
 		t.Errorf("%d recordings in %q, want 2 in %q", n, dir, spool)
 	}
@@ -172,9 +159,7 @@ func TestReadInfo(t *testing.T) {
 		t.Errorf("without a file: got %v, %v", info, err)
 	}
 	for _, text := range []string{"junk", `{"mpitrace": "0.1", "jobs": 3}`} {
-		if err := os.WriteFile(d.Info(), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, d.Info(), text)
 		info, err := d.ReadInfo()
 		if err == nil || !strings.Contains(err.Error(), d.Info()) || info == nil || info.Version != "" {
 			t.Errorf("%s: got %v, %v; want an error that names the file, and an empty description", text, info, err)
@@ -190,9 +175,7 @@ func FuzzInfo(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[", 20_000)))
 	d := Dir(f.TempDir())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(d.Info(), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(d.Info(), text, 0o600))
 		info, err := d.ReadInfo()
 		if info == nil || err != nil && !strings.Contains(err.Error(), d.Info()) {
 			t.Fatalf("got %v, %v", info, err)
@@ -202,9 +185,7 @@ func FuzzInfo(f *testing.F) {
 		}
 		one := rewritten(t, d, info)
 		again, err := d.ReadInfo()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if two := rewritten(t, d, again); one != two {
 			t.Errorf("written as %s, read and written as %s", one, two)
 		}
@@ -213,16 +194,7 @@ func FuzzInfo(f *testing.F) {
 
 func rewritten(t *testing.T, d Dir, info *Info) string {
 	t.Helper()
-	if err := d.WriteInfo(info); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(d.Info())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.WriteInfo(info))
+	text := testenv.ReadFile(t, d.Info())
 	return string(text)
-}
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestPlanted checks that files of other users in a directory that all can
@@ -18,9 +20,7 @@ func TestPlanted(t *testing.T) {
 	shared := filepath.Join(t.TempDir(), "shared")
 	private := filepath.Join(t.TempDir(), "private")
 	mine := t.TempDir()
-	if err := errors.Join(os.Mkdir(shared, 0o777), os.Chmod(shared, 0o777|os.ModeSticky), os.Mkdir(private, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Mkdir(shared, 0o777), os.Chmod(shared, 0o777|os.ModeSticky), os.Mkdir(private, 0o755)))
 	for _, test := range []struct {
 		name string
 		make func() (string, error)
@@ -66,9 +66,7 @@ func TestPlanted(t *testing.T) {
 		}, ""},
 	} {
 		dir, err := test.make()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		_, err = CreateAt(dir)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
@@ -84,12 +82,8 @@ func TestWriteFileThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	victim := filepath.Join(t.TempDir(), "victim")
 	d := Dir(dir)
-	if err := errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, d.Info())); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.WriteInfo(&Info{Version: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, d.Info())))
+	testenv.NoError(t, d.WriteInfo(&Info{Version: "x"}))
 	text, err := os.ReadFile(victim)
 	info, infoErr := os.Lstat(d.Info())
 	if err != nil || string(text) != "precious" || infoErr != nil || !info.Mode().IsRegular() {

@@ -5,21 +5,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestStopped(t *testing.T) {
 	child := exec.Command("sleep", "60")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, child.Start())
 	defer child.Wait()
 	defer child.Process.Kill()
 	if Stopped(child.Process.Pid) {
 		t.Error("it runs, and is said to be stopped")
 	}
-	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, child.Process.Signal(syscall.SIGSTOP))
 	for range 1000 {
 		if Stopped(child.Process.Pid) {
 			return

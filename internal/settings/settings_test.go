@@ -1,12 +1,13 @@
 package settings
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestList(t *testing.T) {
@@ -73,22 +74,16 @@ func configure(t *testing.T, user, site string) ([]*SettingsFile, error) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	t.Setenv(EnvSite, filepath.Join(dir, "site"))
-	if err := os.MkdirAll(filepath.Join(dir, "mpitrace"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Join(dir, "mpitrace"))
 	for path, text := range map[string]string{"mpitrace/config": user, "site": site} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(dir, path), text)
 	}
 	return Read()
 }
 
 func TestFile(t *testing.T) {
 	files, err := configure(t, "# mine\n\n timing=off # not timed\ncvar = A=#1\ncvar = B=2", "pvar = a, b\r\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	user, site := files[0], files[1]
 	for _, test := range []struct {
 		file        *SettingsFile
@@ -145,15 +140,11 @@ func TestOrder(t *testing.T) {
 		{"off", "never", "", "", "off", CommandLine, 1}, // an invalid value in the environment, which is not read
 	} {
 		files, err := configure(t, test.user, test.site)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		values, err := Resolve(Given{Files: files,
 			Flag:   func(name string) (string, bool) { return test.flag, name == "timing" && test.flag != "" },
 			Getenv: func(name string) string { return map[string]string{"MPITRACE_TIMING": test.env}[name] }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		if v := values.Of("timing"); v.Text != test.want || v.Source != test.source || len(v.Weaker) != test.weaker {
 			t.Errorf("%+v: got %q from %s, with %d weaker values", test, v.Text, v.Source, len(v.Weaker))
 		}
@@ -163,9 +154,7 @@ func TestOrder(t *testing.T) {
 func TestWords(t *testing.T) {
 	given := map[string]string{"MPITRACE_CVAR": "A=1\nB=2", "MPITRACE_INTERVAL": "off", "MPITRACE_STRICT": "1", "MPITRACE_PVAR": "a,b"}
 	values, err := Resolve(Given{Flag: func(string) (string, bool) { return "", false }, Getenv: func(name string) string { return given[name] }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	words := values.Words()
 	want := []string{"--set", "interval=", "--set", "cvar=A=1", "--set", "cvar=B=2", "--set", "pvar=a", "--set", "pvar=b"}
 	if !slices.Equal(words, want) {
@@ -197,10 +186,7 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testenv") {
 				continue
 			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.ReadFile(t, path)
 			for _, m := range names.FindAllSubmatch(text, -1) {
 				name := string(m[1])
 				listed := slices.ContainsFunc(List, func(s Setting) bool { return s.Env() == name }) ||

@@ -9,35 +9,26 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // File names with a space and a line break, and of a removed file.
 func TestMapped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b\nc")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(dir, 0o700))
 	for _, name := range []string{"one.rec", "removed.rec", "other.txt"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, make([]byte, 4096))
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer f.Close()
 		at, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		defer syscall.Munmap(at)
 	}
 	os.Remove(filepath.Join(dir, "removed.rec"))
 	files, err := rundir.Mapped(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	got := map[string]bool{}
 	for _, f := range files {
 		got[f.Path] = true

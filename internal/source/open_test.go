@@ -13,11 +13,10 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/runs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
-
-func rank(run string, rank int, start int64) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
-}
 
 func ranksOf(t *testing.T, j *Job) []int {
 	t.Helper()
@@ -29,9 +28,7 @@ func ranksOf(t *testing.T, j *Job) []int {
 		ranks = append(ranks, p.Rank)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return ranks
 }
 
@@ -45,21 +42,17 @@ func openedRecordings(files []string, depth Depth) *Run {
 func TestJobs(t *testing.T) {
 	// Two jobs with the same name from their launcher and one with another name
 	// between them, in no order. One process never learned its rank.
-	ps := profile.List{rank("a", 1, 31), rank("b", 0, 20), rank("a", 0, 11), rank("a", 0, 30), rank("a", 1, 10), rank("a", -1, 32)}
+	ps := profile.List{jobs.Rank("a", 1, 31), jobs.Rank("b", 0, 20), jobs.Rank("a", 0, 11), jobs.Rank("a", 0, 30), jobs.Rank("a", 1, 10), jobs.Rank("a", -1, 32)}
 	files := t.TempDir()
 	var paths []string
 	for i, p := range ps {
 		path := filepath.Join(files, fmt.Sprintf("%d.rec", i))
 		p.State = profile.State(1 + i%2)
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		paths = append(paths, path)
 	}
 	source, err := Split(ps, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for name, run := range map[string]*Run{"source": source, "heads": openedRecordings(paths, Heads), "whole": openedRecordings(paths, Whole)} {
 		var got [][]int
 		var runs, stems []string
@@ -87,11 +80,11 @@ func TestJobs(t *testing.T) {
 }
 
 func TestJobWithoutName(t *testing.T) {
-	run, err := Split(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)}, Options{})
+	run, err := Split(profile.List{jobs.Rank("", 0, 1), jobs.Rank("", 1, 1), jobs.Rank("", 0, 5)}, Options{})
 	if err != nil || len(run.Jobs) != 2 || run.Jobs[0].Run != "job1" || run.Jobs[1].Run != "job2" {
 		t.Errorf("got %d jobs, %v", len(run.Jobs), err)
 	}
-	if run, err = Split(profile.List{rank("", 0, 1)}, Options{}); err != nil || run.Jobs[0].Stem != "prog" {
+	if run, err = Split(profile.List{jobs.Rank("", 0, 1)}, Options{}); err != nil || run.Jobs[0].Stem != "prog" {
 		t.Errorf("got %v, %v", run.Jobs, err)
 	}
 }
@@ -101,24 +94,18 @@ func TestJobWithoutName(t *testing.T) {
 func TestOpenRecordings(t *testing.T) {
 	dir := t.TempDir()
 	live, cut, stray := filepath.Join(dir, "live.rec"), filepath.Join(dir, "cut.rec"), filepath.Join(dir, "stray.rec")
-	p := rank("a", 0, 1)
+	p := jobs.Rank("a", 0, 1)
 	p.State = profile.Running
 	for _, path := range []string{live, cut} {
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		p.Rank++
 	}
-	if err := errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)))
 	run := openedRecordings([]string{live, cut, stray}, Whole)
 	if len(run.Damage()) != 2 || !strings.Contains(run.Damage()[0].Error(), cut) || !strings.Contains(run.Damage()[1].Error(), stray) {
 		t.Errorf("damaged: %v", run.Damage())
 	}
-	if err := os.Remove(live); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Remove(live))
 	if len(run.Jobs) == 0 || ranksOf(t, run.Jobs[0])[0] != 0 {
 		t.Errorf("got %v", run.Jobs)
 	}
@@ -128,7 +115,7 @@ func TestOpenRecordings(t *testing.T) {
 // whichever is read first.
 func TestFoldedCommunicatorsAreOne(t *testing.T) {
 	fold := strings.Repeat("f", 32)
-	ps := profile.List{rank("a", 0, 1), rank("a", 1, 1)}
+	ps := profile.List{jobs.Rank("a", 0, 1), jobs.Rank("a", 1, 1)}
 	for i, p := range ps {
 		p.State = profile.Finalized
 		p.Comms = []profile.Comm{{ID: strings.Repeat(strconv.Itoa(i+1), 32), Fold: fold, Folded: uint64(i), Parent: -1,
@@ -137,14 +124,10 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 	var paths []string
 	for i, p := range ps {
 		paths = append(paths, filepath.Join(t.TempDir(), fmt.Sprintf("%d.rec", i)))
-		if err := recordingtest.WriteFile(paths[i], p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, paths[i], p)
 	}
 	listed, err := Split(ps, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for name, run := range map[string]*Run{"source": listed, "heads": openedRecordings(paths, Heads), "whole": openedRecordings(paths, Whole)} {
 		n := 0
 		err := run.Each(func(p *profile.Profile) error {
@@ -162,24 +145,17 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 // A recording that is collected while a report is made is read from its new
 // place.
 func TestRecordingComesHome(t *testing.T) {
-	d, err := rundir.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	spool := newSpool(t)
-	p := rank("a", 0, 1)
+	d := runs.New(t)
+	spool := runs.NewSpool(t).Dir
+	p := jobs.Rank("a", 0, 1)
 	p.State = profile.Finalized
 	path := filepath.Join(spool, "a-1-1.rec")
-	if err := errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&rundir.Info{Spool: spool})); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(recordingtest.WriteFile(path, p), d.WriteInfo(&rundir.Info{Spool: spool})))
 	run, err := Open([]string{string(d)}, Options{Depth: Whole})
 	if err != nil || len(run.Jobs) != 1 {
 		t.Fatalf("%v, %v", run, err)
 	}
-	if err := os.Rename(path, filepath.Join(d.Recordings(), "a-1-1.rec")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Rename(path, filepath.Join(d.Recordings(), "a-1-1.rec")))
 	if ranks := ranksOf(t, run.Jobs[0]); !slices.Equal(ranks, []int{0}) {
 		t.Errorf("ranks %v", ranks)
 	}

@@ -18,24 +18,18 @@ func FuzzFile(f *testing.F) {
 	dir := f.TempDir()
 	source := filepath.Join(dir, "small.c")
 	const text = "static int twice(int n) { return n + n; }\nint once(int n) { return twice(n) + 1; }\nint main(void) { return once(3); }\n"
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		f.Fatal(err)
-	}
+	testenv.WriteFile(f, source, text)
 	for _, flags := range [][]string{{"-O2", "-g"}, {"-gdwarf-4"}, {"-g", "-gz"}, {"-s"}} {
 		out := filepath.Join(dir, "small")
 		tool(f, slices.Concat([]string{"gcc", "-nostdlib", "-shared", "-fPIC", source, "-o", out}, flags)...)
 		content, err := os.ReadFile(out)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.NoError(f, err)
 		f.Add(content, uint64(0x1000))
 		f.Add(content[:len(content)/2], uint64(0x1010))
 	}
 	path := filepath.Join(dir, "fuzzed")
 	f.Fuzz(func(t *testing.T, content []byte, address uint64) {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, path, content)
 		addresses := []uint64{address, address + 0x10, address + 0x20, address + 0x400}
 		slices.Sort(addresses)
 		used := testenv.Allocated(func() {

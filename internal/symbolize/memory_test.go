@@ -17,10 +17,7 @@ func TestLargeSections(t *testing.T) {
 	dir := t.TempDir()
 	program := compile(t, dir, "marks.c", "gcc", "-O2", "-gdwarf-5")
 	calls := truths(t, program)
-	whole, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testenv.ReadFile(t, program)
 	for _, c := range []struct {
 		what     string
 		size     int64
@@ -32,9 +29,7 @@ func TestLargeSections(t *testing.T) {
 		{"a line table", maxSections, ".debug_line", "needs more than 512 MiB"},
 		{"symbols and their names", 40 << 30, ".symtab .strtab .dynsym .dynstr", ""}, // from DWARF
 	} {
-		if err := errors.Join(os.WriteFile(program, whole, 0o755), symbolizetest.Enlarge(program, c.size, strings.Fields(c.sections)...)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, errors.Join(os.WriteFile(program, whole, 0o755), symbolizetest.Enlarge(program, c.size, strings.Fields(c.sections)...)))
 		used := testenv.Allocated(func() {
 			got, err := look(t, program, dir, calls)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -48,9 +43,7 @@ func TestLargeSections(t *testing.T) {
 			t.Errorf("%s: allocated %d bytes", c.what, used)
 		}
 	}
-	if err := errors.Join(os.WriteFile(program, whole, 0o755), symbolizetest.Enlarge(program, 1<<30, ".shstrtab")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.WriteFile(program, whole, 0o755), symbolizetest.Enlarge(program, 1<<30, ".shstrtab")))
 	if _, err := openFile(program); err == nil || !strings.Contains(err.Error(), "more section headers than any program has") {
 		t.Errorf("names of sections: %v", err)
 	}

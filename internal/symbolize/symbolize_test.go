@@ -68,9 +68,7 @@ func compile(t testing.TB, dir, name string, command ...string) string {
 func look(t testing.TB, program, debugDir string, calls []truth) (map[uint64]profile.Symbol, error) {
 	t.Helper()
 	f, err := openFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.close()
 	return lookFor(moduleAddresses{path: program, buildID: f.buildID, ran: time.Now().Add(time.Hour)}, debugDir, calls)
 }
@@ -248,9 +246,7 @@ func TestStripped(t *testing.T) {
 // split moves the debug information of a program into a file.
 func split(t *testing.T, program, debug string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(debug), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, filepath.Dir(debug))
 	tool(t, "objcopy", "--only-keep-debug", program, debug)
 	tool(t, "strip", program)
 }
@@ -273,9 +269,7 @@ func TestDebugFiles(t *testing.T) {
 				program := compile(t, dir, "marks.c", "gcc", "-O2", "-g", "-Wl,"+flag)
 				calls := truths(t, program)
 				f, err := openFile(program)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, err)
 				id := f.buildID
 				f.close()
 				debug := where(dir, root, id)
@@ -306,9 +300,7 @@ func TestChangedAndMissing(t *testing.T) {
 	program := compile(t, dir, "marks.c", "gcc", "-O2", "-g")
 	calls := truths(t, program)
 	f, err := openFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	id := f.buildID
 	f.close()
 	m := moduleAddresses{path: program, buildID: id}
@@ -323,9 +315,7 @@ func TestChangedAndMissing(t *testing.T) {
 	check("changed", "changed since the run: its build-id is ")
 	os.Remove(program)
 	check("missing", "no such file")
-	if err := os.Mkdir(program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, program)
 	check("a folder", "not a regular file")
 	os.Remove(program)
 	compile(t, dir, "marks.c", "gcc", "-O2", "-g", "-Wl,--build-id=none")
@@ -350,17 +340,12 @@ func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	program := compile(t, dir, "marks.c", "gcc", "-O2", "-gdwarf-5")
 	calls := truths(t, program)
-	whole, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testenv.ReadFile(t, program)
 	var m moduleAddresses
 	m.path = filepath.Join(dir, "damaged")
 	for i := 0; i < len(whole); i += 1 + len(whole)/500 {
 		for _, data := range [][]byte{whole[:i], flipped(whole, i)} {
-			if err := os.WriteFile(m.path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, m.path, data)
 			f, err := openFile(m.path)
 			if err != nil {
 				continue
@@ -385,9 +370,7 @@ func TestUnpackLimit(t *testing.T) {
 	program := compile(t, dir, "marks.c", "gcc", "-O2", "-g")
 	calls := truths(t, program)
 	zeros := filepath.Join(dir, "zeros")
-	if err := os.WriteFile(zeros, make([]byte, 32<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, zeros, make([]byte, 32<<20))
 	tool(t, "objcopy", "--update-section", ".debug_info="+zeros, program)
 	tool(t, "objcopy", "--compress-debug-sections=zlib", program)
 	got, err := look(t, program, dir, calls)

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func names(n int) []string {
@@ -101,9 +103,7 @@ func TestOthersNeverStart(t *testing.T) {
 	path := t.TempDir()
 	d := Open(path, Share{3, 4})
 	defer d.Close()
-	if err := d.Do(names(9), 2, write(new(atomic.Int64)), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, d.Do(names(9), 2, write(new(atomic.Int64)), nil))
 	checkFiles(t, path, 9)
 }
 
@@ -129,13 +129,9 @@ func TestContinued(t *testing.T) {
 		}
 		ended := endedProcess(t)
 		host, _ := os.Hostname()
-		if err := os.WriteFile(filepath.Join(path, "task.5.claim"), []byte(claimText(host, ended)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteFile(t, filepath.Join(path, "task.5.claim"), claimText(host, ended))
 		d = Open(path, All)
-		if err := d.Do(names(n), 2, write(&count), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.Do(names(n), 2, write(&count), nil))
 		d.Close()
 		checkFiles(t, path, n)
 		if count.Load() != n {
@@ -148,9 +144,7 @@ func TestContinued(t *testing.T) {
 func endedProcess(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("true")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, cmd.Run())
 	return cmd.Process.Pid
 }
 
@@ -161,9 +155,7 @@ func TestClaimOfAnotherNode(t *testing.T) {
 	d := Open(path, All)
 	defer d.Close()
 	claim := filepath.Join(path, "task.0.claim")
-	if err := os.WriteFile(claim, []byte(claimText("elsewhere", 1)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, claim, claimText("elsewhere", 1))
 	if ok, err := d.claim("task.0"); ok || err != nil {
 		t.Fatalf("claimed: %v, %v", ok, err)
 	}
@@ -220,17 +212,13 @@ func TestMadeTwice(t *testing.T) {
 		_, err := fmt.Fprint(w, "another")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	checkFiles(t, path, 1)
 }
 
 func TestGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks")
-	if err := os.Mkdir(path, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, path)
 	d := Open(path, All)
 	defer d.Close()
 	err := d.Do(names(3), 1, func(i int, w io.Writer) error {
@@ -261,17 +249,13 @@ func TestDamaged(t *testing.T) {
 		path := t.TempDir()
 		d := Open(path, All)
 		defer d.Close()
-		if err := d.Do(names(1), 1, write(new(atomic.Int64)), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, d.Do(names(1), 1, write(new(atomic.Int64)), nil))
 		file := filepath.Join(path, "task.0")
 		text, err := os.ReadFile(file)
 		if err == nil {
 			err = os.WriteFile(file, damage(text), 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		err = d.Read("task.0", func(*io.SectionReader) error { return errors.New("read") })
 		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: %v", name, err)
@@ -287,9 +271,7 @@ func TestDamaged(t *testing.T) {
 func TestMake(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(os.Symlink(elsewhere, path("link")), os.Mkdir(path("open"), 0o755), os.WriteFile(path("file"), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, errors.Join(os.Symlink(elsewhere, path("link")), os.Mkdir(path("open"), 0o755), os.WriteFile(path("file"), nil, 0o600)))
 	for _, first := range []bool{true, false} {
 		if made, err := Make(path("new")); err != nil || made != first {
 			t.Errorf("made %v, %v", made, err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func written(t *Table) string {
@@ -72,11 +74,7 @@ func TestAlignLeft(t *testing.T) {
 	table.AlignLeft(2)
 	table.Add("here", "1", "longest")
 	table.Add("there", "20", "short")
-	if diff := cmp.Diff("where  number  why\nhere        1  longest\nthere      20  short\n", written(table)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, "where  number  why\nhere        1  longest\nthere      20  short\n", written(table))
 	table.Fit(20, 16, nil, "number")
-	if diff := cmp.Diff("where  why\nhere   longest\nthere  short\n", written(table)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, "where  why\nhere   longest\nthere  short\n", written(table))
 }

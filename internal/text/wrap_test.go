@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestWrap(t *testing.T) {
@@ -54,9 +56,7 @@ func TestWrapper(t *testing.T) {
 				}
 				left = left[n:]
 			}
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, w.Flush())
 			if out.String() != test.want {
 				t.Errorf("got\n%s\nwant\n%s", &out, test.want)
 			}

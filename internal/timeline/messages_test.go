@@ -40,8 +40,8 @@ func checkLinks(t *testing.T, p *plot.Timeline, want ...plot.Link) {
 // communicator, tag, number and direction agree.
 func TestMatching(t *testing.T) {
 	a, b := pair()
-	a.trace.Comms = append(a.trace.Comms, profile.TraceComm{Label: "ours"})
-	b.trace.Comms = append([]profile.TraceComm{{Label: "ours"}}, b.trace.Comms...) // the first communicator here, but not on rank 0
+	a.Trace().Comms = append(a.Trace().Comms, profile.TraceComm{Label: "ours"})
+	b.Trace().Comms = append([]profile.TraceComm{{Label: "ours"}}, b.Trace().Comms...) // the first communicator here, but not on rank 0
 	a.send("Isend", 1, 10*ms, ms, 8, 7, 1)
 	a.send("Isend", 1, 20*ms, ms, 8, 7, 2)
 	a.send("Isend", 1, 30*ms, ms, 8, 6, 1)
@@ -103,7 +103,7 @@ func TestMessagesOfOtherRanks(t *testing.T) {
 func TestManyMessages(t *testing.T) {
 	const n = 200_000
 	a, b := newProcess(0, 2), newProcess(1, 2)
-	a.batch, b.batch = 1000, 1000
+	a.Batch, b.Batch = 1000, 1000
 	for i := range int64(n) {
 		bytes, took := uint64(100), int64(500)
 		switch {
@@ -146,9 +146,9 @@ func TestSameSize(t *testing.T) {
 	}
 	m := newMessages(&drawing{from: 0, to: 1000 * (n + 1), lines: []line{{0, 0, -1}, {1, 1, -1}}}, maxEnds, maxLinks)
 	for _, p := range []*process{a, b} {
-		s := &strip{firstPass: &firstPass{threads: make([]bool, 1)}, line: []int{p.trace.Rank}}
-		ends := m.of(&p.trace)
-		ends.add(&p.events, p.kinds, s)
+		s := &strip{firstPass: &firstPass{threads: make([]bool, 1)}, line: []int{p.Trace().Rank}}
+		ends := m.of(p.Trace())
+		ends.add(&p.Events, p.Kinds, s)
 		m.join(ends)
 	}
 	m.sends.shrink()

@@ -11,30 +11,20 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const ms = int64(time.Millisecond)
-
-func sources(ps ...*process) []profile.EventSource {
-	out := make([]profile.EventSource, len(ps))
-	for i, p := range ps {
-		out[i] = p
-	}
-	return out
-}
 
 func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 	t.Helper()
 	if o.Width == 0 {
 		o.Width, o.Height = 800, 600
 	}
-	p, err := Draw(sources(ps...), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := plot.Write(io.Discard, ".png", p); err != nil {
-		t.Fatal(err)
-	}
+	p, err := Draw(jobs.Sources(ps...), o)
+	testenv.NoError(t, err)
+	testenv.NoError(t, plot.Write(io.Discard, ".png", p))
 	return p
 }
 
@@ -43,7 +33,7 @@ func draw(t *testing.T, ps []*process, o Options) *plot.Timeline {
 func exact(t *testing.T, o Options, ps ...*process) *plot.Timeline {
 	t.Helper()
 	columns := draw(t, ps, o).Columns()
-	first := ps[0].events.Start[0]
+	first := ps[0].Events.Start[0]
 	ps[0].call("Finalize", profile.Other, first+int64(columns)*ms, 0)
 	return draw(t, ps, o)
 }
@@ -68,7 +58,7 @@ func checkShares(t *testing.T, p *plot.Timeline, lane int, want map[[2]int]float
 func TestShares(t *testing.T) {
 	const zero = int64(1_700_000_000_000_000_000)
 	a, b := newProcess(0, 2), newProcess(1, 2)
-	a.batch = 2
+	a.Batch = 2
 	a.call("Init", profile.Other, zero, 2*ms)
 	a.call("Wait", profile.P2P, zero+10*ms+ms/4, ms/4)         // within one column
 	a.call("Wait", profile.P2P, zero+10*ms+ms/2, ms/4)         // a second call in that column
@@ -160,8 +150,8 @@ func TestTimeRange(t *testing.T) {
 func TestBeginsAfterInit(t *testing.T) {
 	ps := []*process{newProcess(0, 2), newProcess(1, 2)}
 	for r, p := range ps {
-		p.trace.InitEnd = int64(1000+500*r) * ms
-		p.call("Init", profile.Other, 0, p.trace.InitEnd)
+		p.Trace().InitEnd = int64(1000+500*r) * ms
+		p.call("Init", profile.Other, 0, p.Trace().InitEnd)
 		p.call("Barrier", profile.AllToAll, 2000*ms, 1000*ms)
 	}
 	for _, c := range []struct {
@@ -214,7 +204,7 @@ func TestFold(t *testing.T) {
 // threaded returns a process whose threads 0 and 2 made calls.
 func threaded(rank int) *process {
 	p := newProcess(rank, 2)
-	p.trace.Threads = 3
+	p.Trace().Threads = 3
 	p.call("Init", profile.Other, 0, ms)
 	p.add(profile.EventKind{Call: "Wait", Thread: 2}, 10*ms, ms, 0, profile.NoTag, 0)
 	return p
@@ -249,23 +239,18 @@ func TestThreadsThatDoNotFit(t *testing.T) {
 func TestCutTraces(t *testing.T) {
 	p := newProcess(0, 1)
 	p.call("Init", profile.Other, 0, ms)
-	p.trace.Cut, p.trace.Dropped = true, 1234
+	p.Trace().Cut, p.Trace().Dropped = true, 1234
 	got := strings.Join(draw(t, []*process{p}, Options{}).Caption, "|")
 	if want := "1 rank|of 1 rank not all calls were traced: what looks like time outside MPI may be in it|1,234 events had no room in the traces"; got != want {
 		t.Errorf("caption %q, want %q", got, want)
 	}
 }
 
-// broken is a trace that cannot be read to its end.
-type broken struct{ *process }
-
-var errBroken = errors.New("damaged at byte 7")
-
-func (b broken) Each(func(*profile.Events, []profile.EventKind) error) error { return errBroken }
-
 func TestErrors(t *testing.T) {
 	empty, some := newProcess(0, 2), newProcess(1, 2)
 	some.call("Init", profile.Other, 0, 2*int64(time.Second))
+	damaged := newProcess(1, 2)
+	damaged.Err = errors.New("damaged at byte 7")
 	sparse := newProcess(0, 1)
 	sparse.call("Barrier", profile.AllToAll, 0, 50*ms)
 	sparse.call("Barrier", profile.AllToAll, 1500*ms, 50*ms)
@@ -274,16 +259,16 @@ func TestErrors(t *testing.T) {
 		src        []profile.EventSource
 		o          Options
 	}{
-		{"no events", "no event in the traces of 1 rank", sources(empty), Options{}},
-		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", sources(empty, some), Options{Ranks: profile.RankSet{{First: 3, Last: 4}}}},
-		{"behind the end", "nothing after 2s: the last event ends 2.00 s after the first began", sources(some), Options{From: 2 * time.Second}},
-		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", sources(sparse),
+		{"no events", "no event in the traces of 1 rank", jobs.Sources(empty), Options{}},
+		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", jobs.Sources(empty, some), Options{Ranks: profile.RankSet{{First: 3, Last: 4}}}},
+		{"behind the end", "nothing after 2s: the last event ends 2.00 s after the first began", jobs.Sources(some), Options{From: 2 * time.Second}},
+		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", jobs.Sources(sparse),
 			Options{From: 100 * time.Millisecond, To: 200 * time.Millisecond}},
-		{"backwards", "from 1s is not before to 500ms", sources(some), Options{From: time.Second, To: time.Second / 2}},
-		{"before the start", "not negative", sources(some), Options{From: -time.Second}},
-		{"too narrow", "10 pixels wide", sources(some), Options{Width: 10, Height: 600}},
-		{"too high", "100000 pixels high", sources(some), Options{Width: 800, Height: 100_000}},
-		{"damaged", "rank 1: damaged at byte 7", []profile.EventSource{empty, broken{some}}, Options{}},
+		{"backwards", "from 1s is not before to 500ms", jobs.Sources(some), Options{From: time.Second, To: time.Second / 2}},
+		{"before the start", "not negative", jobs.Sources(some), Options{From: -time.Second}},
+		{"too narrow", "10 pixels wide", jobs.Sources(some), Options{Width: 10, Height: 600}},
+		{"too high", "100000 pixels high", jobs.Sources(some), Options{Width: 800, Height: 100_000}},
+		{"damaged", "rank 1: damaged at byte 7", jobs.Sources(empty, damaged), Options{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.o.Width == 0 {
@@ -326,7 +311,7 @@ func (in *index) Each(func(*profile.Events, []profile.EventKind) error) error {
 	return errors.New("all was read")
 }
 func (in *index) Span() (from, to int64, ok bool) { return 0, 100 * ms, true }
-func (in *index) Kinds() []profile.EventKind      { return in.kinds }
+func (in *index) Kinds() []profile.EventKind      { return in.process.Kinds }
 func (in *index) EachBetween(from, to int64, f func(*profile.Events, []profile.EventKind) error) error {
 	in.from, in.to = from, to
 	return in.process.Each(f)
@@ -339,10 +324,10 @@ type endless struct {
 }
 
 func (s endless) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	e := s.process.events
+	e := s.process.Events
 	e.Start, e.Seq = append([]int64(nil), e.Start...), append([]uint32(nil), e.Seq...)
 	for range s.times {
-		if err := f(&e, s.kinds); err != nil {
+		if err := f(&e, s.Kinds); err != nil {
 			return err
 		}
 		for i := range e.Start {

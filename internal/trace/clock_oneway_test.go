@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
@@ -14,9 +15,9 @@ import (
 func (j *clockJob) collective(call string, root int32, bytes uint64, entered, left []int64) {
 	for rank, r := range j.ranks {
 		start, end := clockStart+j.reads[rank](entered[rank]), clockStart+j.reads[rank](left[rank])
-		r.add(profile.Called, call, profile.None, int(root), start, end, 0)
-		r.events.Bytes[len(r.events.Bytes)-1] = bytes
-		r.kinds[len(r.kinds)-1].Class = profile.CallNamed(call).Class
+		e := jobs.Call(call, start, end)
+		e.Class, e.Comm, e.Peer, e.Bytes = profile.CallNamed(call).Class, 0, root, bytes
+		r.Add(e)
 	}
 }
 
@@ -97,7 +98,7 @@ func TestClocksLeftAlone(t *testing.T) {
 	j.collective("Reduce", 0, 8, entered, left)
 	checkClocks(t, "Bcast and Reduce", j, wantClock{0, both, 26 * clockUs}, wantClock{0, both, 27 * clockUs})
 	for _, r := range j.ranks {
-		r.trace.Gaps = true
+		r.Trace().Gaps = true
 	}
 	checkClocks(t, "gaps", j, wantClock{0, profile.ClockReference, 0}, wantClock{0, profile.ClockReference, 0})
 }
@@ -218,17 +219,17 @@ func TestClocksShared(t *testing.T) {
 	j := newClockJob(clocksAt(0, -5*clockMs, -5*clockMs)...)
 	j.message(0, 1, 0, 2*clockUs)
 	j.message(2, 0, 0, 4*clockUs)
-	j.ranks[1].trace.ClockID, j.ranks[2].trace.ClockID = "one", "one"
+	j.ranks[1].Trace().ClockID, j.ranks[2].Trace().ClockID = "one", "one"
 	c := estimate(t, j.sources())
 	if len(c.Hosts) != 2 || len(c.Hosts[1].SharedBy) != 1 || c.Hosts[1].SharedBy[0] != "h2" || c.Hosts[1].ErrorNs != 3*clockUs {
 		t.Errorf("%+v", c)
 	}
 	for _, r := range j.ranks[1:] {
-		if by := c.Of(&r.trace); by == nil || by.Offset != 5*clockMs+clockUs {
+		if by := c.Of(r.Trace()); by == nil || by.Offset != 5*clockMs+clockUs {
 			t.Errorf("%+v", by)
 		}
 	}
-	j.ranks[0].trace.ClockID = "one"
+	j.ranks[0].Trace().ClockID = "one"
 	if c := estimate(t, j.sources()); len(c.Hosts) != 1 || c.Messages != 0 {
 		t.Errorf("%+v", c)
 	}

@@ -10,33 +10,10 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
-
-// clockSource is a source of events in memory.
-type clockSource struct {
-	trace  profile.Trace
-	events profile.Events
-	kinds  []profile.EventKind
-	err    error
-}
-
-func (s *clockSource) Trace() *profile.Trace { return &s.trace }
-
-func (s *clockSource) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	if s.err != nil {
-		return s.err
-	}
-	return f(&s.events, s.kinds)
-}
-
-func (s *clockSource) add(action profile.Action, name string, way profile.Direction, peer int, start, end int64, seq uint32) {
-	s.events.Start, s.events.Duration = append(s.events.Start, start), append(s.events.Duration, end-start)
-	s.events.Bytes, s.events.Tag = append(s.events.Bytes, 8), append(s.events.Tag, 7)
-	s.events.Kind, s.events.Link = append(s.events.Kind, uint32(len(s.kinds))), append(s.events.Link, 0)
-	s.events.Seq = append(s.events.Seq, seq)
-	s.kinds = append(s.kinds, profile.EventKind{Action: action, Call: name, Class: profile.P2P, Direction: way, Peer: int32(peer)})
-}
 
 const (
 	clockStart  = 1_700_000_000_000_000_000
@@ -48,7 +25,7 @@ const (
 // clockJob is a job whose ranks are on a host each. reads gives what a rank's
 // clock reads at a true time after clockStart.
 type clockJob struct {
-	ranks []*clockSource
+	ranks []*jobs.Process
 	reads []func(int64) int64
 	seq   map[[2]int]uint32
 }
@@ -63,8 +40,8 @@ func newClockJob(reads ...func(int64) int64) *clockJob {
 	j := &clockJob{reads: reads, seq: map[[2]int]uint32{}}
 	for rank, read := range reads {
 		start := clockStart + read(0)
-		j.ranks = append(j.ranks, &clockSource{trace: profile.Trace{Rank: rank, Size: len(reads), Host: fmt.Sprintf("h%d", rank),
-			Start: start, InitEnd: start, Comms: []profile.TraceComm{{Label: "MPI_COMM_WORLD", Size: len(reads), Rank: rank}}}})
+		j.ranks = append(j.ranks, jobs.ProcessOf(profile.Trace{Rank: rank, Size: len(reads), Host: fmt.Sprintf("h%d", rank),
+			Start: start, InitEnd: start, Comms: []profile.TraceComm{{Label: "MPI_COMM_WORLD", Size: len(reads), Rank: rank}}}))
 	}
 	return j
 }
@@ -74,25 +51,19 @@ func (j *clockJob) message(from, to int, sent, takes int64) {
 	j.seq[[2]int{from, to}]++
 	n := j.seq[[2]int{from, to}]
 	at := clockStart + j.reads[from](sent)
-	j.ranks[from].add(profile.Called, "Send", profile.Send, to, at, at+300, n)
+	j.ranks[from].Add(jobs.Send("Send", at, at+300, int32(to), 8, n))
 	got := clockStart + j.reads[to](sent+takes)
-	j.ranks[to].add(profile.Called, "Recv", profile.Recv, from, got-100, got, n)
+	j.ranks[to].Add(jobs.Recv("Recv", got-100, got, int32(from), 8, n))
 }
 
 func (j *clockJob) sources() []profile.EventSource {
-	var all []profile.EventSource
-	for _, r := range j.ranks {
-		all = append(all, r)
-	}
-	return all
+	return jobs.Sources(j.ranks...)
 }
 
 func estimate(t *testing.T, sources []profile.EventSource) *profile.JobClocks {
 	t.Helper()
 	c, err := EstimateClocks(sources)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return c
 }
 
@@ -118,9 +89,7 @@ func backwards(t *testing.T, sources []profile.EventSource) (n uint64, worst int
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 	if len(sent) == 0 || len(sent) != len(received) {
 		t.Fatalf("%d sent, %d received", len(sent), len(received))
@@ -164,9 +133,7 @@ func off(t *testing.T, corrected, truth profile.EventSource) (least, most int64)
 	least, most = math.MaxInt64, math.MinInt64
 	err := errors.Join(truth.Each(collect(func(_ int, end int64) { ends = append(ends, end) })),
 		corrected.Each(collect(func(i int, end int64) { least, most = min(least, end-ends[i]), max(most, end-ends[i]) })))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return least, most
 }
 
@@ -259,7 +226,7 @@ func TestClocksApart(t *testing.T) {
 			t.Errorf("%+v, want reference %s", h, want)
 		}
 	}
-	if by := c.Of(&j.ranks[2].trace); by == nil || by.Offset != 6*clockMs || by.Drift != 0 {
+	if by := c.Of(j.ranks[2].Trace()); by == nil || by.Offset != 6*clockMs || by.Drift != 0 {
 		t.Errorf("%+v", by)
 	}
 	if corrected := c.Correct(j.sources()); corrected[0] != j.ranks[0] || corrected[1] != j.ranks[1] {
@@ -271,7 +238,7 @@ func TestClocksApart(t *testing.T) {
 func TestClocksOfOneHost(t *testing.T) {
 	j := newClockJob(even(0, 0), even(0, 0))
 	for _, r := range j.ranks {
-		r.trace.Host, r.err = "h0", errors.New("read")
+		r.Trace().Host, r.Err = "h0", errors.New("read")
 	}
 	c := estimate(t, j.sources())
 	if len(c.Hosts) != 1 || c.Hosts[0].Evidence != profile.ClockReference || c.Messages != 0 {
@@ -286,9 +253,10 @@ func TestClocksReadError(t *testing.T) {
 	h := synth.NewHalo(8, 5000)
 	h.PerNode = 2
 	sources := h.Sources()
-	broken := &clockSource{trace: *sources[3].Trace(), err: errors.New("truncated")}
+	broken := jobs.ProcessOf(*sources[3].Trace())
+	broken.Err = errors.New("truncated")
 	sources[3] = broken
-	if _, err := EstimateClocks(sources); !errors.Is(err, broken.err) {
+	if _, err := EstimateClocks(sources); !errors.Is(err, broken.Err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -361,12 +329,11 @@ func TestClocksStartall(t *testing.T) {
 	j := newClockJob(even(0, 0), even(0, 0))
 	for n := uint32(1); n <= 3; n++ {
 		at := clockStart + int64(n)*clockMs
-		j.ranks[0].add(profile.Called, "Startall", profile.None, profile.PeerNone, at, at+50*clockUs, 0)
-		j.ranks[0].add(profile.Moved, "Send_init", profile.Send, 1, at+50*clockUs, at+50*clockUs, n)
-		j.ranks[1].add(profile.Called, "Recv", profile.Recv, 0, at-9*clockUs, at-4*clockUs, n)
+		j.ranks[0].Add(jobs.Call("Startall", at, at+50*clockUs), jobs.Send("Send_init", at, at+50*clockUs, 1, 8, n).Moved())
+		j.ranks[1].Add(jobs.Recv("Recv", at-9*clockUs, at-4*clockUs, 0, 8, n))
 	}
 	c := estimate(t, j.sources())
-	if by := c.Of(&j.ranks[1].trace); by == nil || by.Offset != 4*clockUs || c.Messages != 3 {
+	if by := c.Of(j.ranks[1].Trace()); by == nil || by.Offset != 4*clockUs || c.Messages != 3 {
 		t.Errorf("%+v, %+v", by, c)
 	}
 }
@@ -377,7 +344,7 @@ func TestFlightsAlone(t *testing.T) {
 	j := newClockJob(even(0, 0), even(0, 0))
 	for n := range int64(5000) {
 		at := clockStart + n*clockUs
-		j.ranks[0].add(profile.Called, "Send", profile.Send, 1, at, at+300, uint32(100_000+n))
+		j.ranks[0].Add(jobs.Send("Send", at, at+300, 1, 8, uint32(100_000+n)))
 		if n%10 == 0 {
 			j.message(0, 1, n*clockUs, 100)
 		}
@@ -518,7 +485,7 @@ func TestCorrect(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	unfinished := &clockSource{trace: profile.Trace{Start: clockStart}}
+	unfinished := jobs.ProcessOf(profile.Trace{Start: clockStart})
 	if c := profile.CorrectClock(unfinished, by).Trace(); c.End != 0 || c.InitEnd != 0 || c.Start == clockStart {
 		t.Errorf("%+v", c)
 	}
@@ -543,8 +510,8 @@ func TestClockLines(t *testing.T) {
 func TestClocksJobNames(t *testing.T) {
 	j := newClockJob(even(0, 0), even(clockMs, 0))
 	for _, r := range j.ranks {
-		r.trace.Host = strings.Repeat("\x1b", 1+r.trace.Rank)
-		r.trace.Comms = nil
+		r.Trace().Host = strings.Repeat("\x1b", 1+r.Trace().Rank)
+		r.Trace().Comms = nil
 	}
 	j.message(0, 1, 0, clockUs)
 	if c := estimate(t, j.sources()); c.Messages != 0 || len(c.Hosts) != 2 {

@@ -5,13 +5,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // pipeline returns three ranks that compute one after the other: 30, 28 and 38
 // ms. Each but the last ends 10 ms before the next.
 func pipeline() []*program {
 	j := job(3, 90)
-	j[2].trace.FinalizeStart = at(100)
+	j[2].Trace().FinalizeStart = at(100)
 	j[0].send("Send", 1, 30, 31)
 	j[0].wait("Win_fence", 31, 90)
 	j[1].recv(0, 0, 32)
@@ -36,9 +38,7 @@ func TestCriticalPath(t *testing.T) {
 			{2, 0, at(60), at(100)},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got, cmp.Comparer(near))
 }
 
 // The path goes through the last rank to enter a barrier, and through a rank
@@ -48,13 +48,11 @@ func TestCriticalPathOfLateOnes(t *testing.T) {
 	came(j, "Barrier", -1, 41, 0, 40)
 	j[1].send("Ssend", 0, 45, 81)
 	j[0].recv(1, 80, 82)
-	j[1].trace.FinalizeStart = at(101)
+	j[1].Trace().FinalizeStart = at(101)
 	got := analyze(t, j, Options{}).CriticalPath
 	// Rank 1 from 101 back to 80, rank 0 to 40, rank 1 to the start.
 	want := []PathRank{{1, 0.061, 61. / 101, 0.060, 0.001}, {0, 0.040, 40. / 101, 0.039, 0.001}}
-	if diff := cmp.Diff(want, got.Ranks, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got.Ranks, cmp.Comparer(near))
 }
 
 func TestPOP(t *testing.T) {
@@ -64,9 +62,7 @@ func TestPOP(t *testing.T) {
 	// other.
 	want := POPFactors{Ranks: 3, Runtime: 0.100, IdealRuntime: 0.096, UsefulMean: 0.032, UsefulMax: 0.038, UsefulMaxRank: 2, ParallelEfficiency: 0.32,
 		LoadBalance: 32. / 38, CommunicationEfficiency: 0.38, Serialisation: 38. / 96, Transfer: 0.96}
-	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got, cmp.Comparer(near))
 }
 
 // Ranks that compute equally long and then meet lose time only to the network.
@@ -76,9 +72,7 @@ func TestPOPOfTransfer(t *testing.T) {
 	got := *analyze(t, j, Options{}).POP
 	want := POPFactors{Ranks: 2, Runtime: 0.100, IdealRuntime: 0.080, UsefulMean: 0.080, UsefulMax: 0.080, ParallelEfficiency: 0.80,
 		LoadBalance: 1, CommunicationEfficiency: 0.80, Serialisation: 1, Transfer: 0.80}
-	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got, cmp.Comparer(near))
 }
 
 // Each rank needs data of the other in turn. Because they compute in turn, half
@@ -95,7 +89,5 @@ func TestPOPOfSerialisation(t *testing.T) {
 	got := *analyze(t, j, Options{}).POP
 	want := POPFactors{Ranks: 2, Runtime: 0.040, IdealRuntime: 0.040, UsefulMean: 0.020, UsefulMax: 0.020, ParallelEfficiency: 0.50,
 		LoadBalance: 1, CommunicationEfficiency: 0.50, Serialisation: 0.50, Transfer: 1}
-	if diff := cmp.Diff(want, got, cmp.Comparer(near), cmpopts.IgnoreFields(POPFactors{}, "UsefulMaxRank")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got, cmp.Comparer(near), cmpopts.IgnoreFields(POPFactors{}, "UsefulMaxRank"))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
 type counts = map[Reason]uint64
@@ -28,8 +29,8 @@ var unmatched = []struct {
 		return []*program{j[0], j[2]}
 	}, counts{NotTraced: 1}, counts{NotTraced: 1}, counts{NotTraced: 1}},
 	{"killed", func(j []*program) []*program {
-		j[1].trace.State = profile.Running
-		j[1].trace.FinalizeStart = 0
+		j[1].Trace().State = profile.Running
+		j[1].Trace().FinalizeStart = 0
 		for range 2 {
 			j[0].send("Send", 1, 0, 1)
 		}
@@ -39,14 +40,14 @@ var unmatched = []struct {
 		return j
 	}, counts{Cut: 1}, counts{Cut: 1}, counts{Cut: 1}},
 	{"the flight recorder", func(j []*program) []*program {
-		j[1].trace.Dropped, j[1].trace.Gaps = 5, true
+		j[1].Trace().Dropped, j[1].Trace().Gaps = 5, true
 		j[0].send("Send", 1, 0, 1)
 		came(j[:1], "Barrier", -1, 60, 3)
 		came(j, "Barrier", -1, 70, 61, 61, 61)
 		return j
 	}, counts{Cut: 1}, counts{}, counts{Gaps: 2}},
 	{"the first part", func(j []*program) []*program {
-		j[1].trace.Dropped = 5
+		j[1].Trace().Dropped = 5
 		came(j, "Barrier", -1, 60, 51, 51, 51)
 		came(j[:1], "Barrier", -1, 70, 61)
 		j[0].send("Send", 1, 80, 81)
@@ -80,10 +81,7 @@ var unmatched = []struct {
 func TestUnmatched(t *testing.T) {
 	for _, test := range unmatched {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Analyze(sources(test.do(job(3, 100))), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzed(t, jobs.Sources(test.do(job(3, 100))...), Options{})
 			m := got.Matching
 			for _, diff := range []string{cmp.Diff(test.sends, m.UnmatchedSends), cmp.Diff(test.receives, m.UnmatchedReceives),
 				cmp.Diff(test.collectives, m.Collectives.Incomplete)} {
@@ -152,7 +150,7 @@ func TestMatchingInAnyOrder(t *testing.T) {
 		for i := range messages {
 			tag := r.Int32N(5)
 			n := j[0].sendTagged("Send", 1, tag, float64(2*i), float64(2*i+1))
-			all = append(all, sent{tag, j[0].events.Seq[n]})
+			all = append(all, sent{tag, j[0].Events.Seq[n]})
 		}
 		for i := range all { // at most so far from the order of the sends
 			other := i + r.IntN(min(len(all)-i, 1+int(seed)*20))
@@ -162,10 +160,7 @@ func TestMatchingInAnyOrder(t *testing.T) {
 			k := profile.EventKind{Call: "Recv", Direction: profile.Recv, Thread: r.Int32N(3)}
 			j[1].add(k, float64(i), float64(i)+0.5, s.tag, s.seq)
 		}
-		got, err := Analyze(sources(j), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := analyzed(t, jobs.Sources(j...), Options{})
 		if got.Matching.Matched != messages {
 			t.Fatalf("seed %d: %+v, want %d matched", seed, got.Matching, messages)
 		}
@@ -192,9 +187,9 @@ func TestThreadsThatCross(t *testing.T) {
 func TestIntercommunicator(t *testing.T) {
 	j := job(3, 100)
 	for i, p := range j {
-		p.trace.Comms = []profile.TraceComm{{Label: "inter", ID: "12", Inter: true, Size: 1, Remote: 2}}
+		p.Trace().Comms = []profile.TraceComm{{Label: "inter", ID: "12", Inter: true, Size: 1, Remote: 2}}
 		if i > 0 {
-			p.trace.Comms[0] = profile.TraceComm{Label: "inter", ID: "12", Inter: true, Size: 2, Remote: 1, Rank: i - 1}
+			p.Trace().Comms[0] = profile.TraceComm{Label: "inter", ID: "12", Inter: true, Size: 2, Remote: 1, Rank: i - 1}
 		}
 	}
 	// Rank 0 broadcasts to the two ranks of the other group.
@@ -214,10 +209,7 @@ func TestFrames(t *testing.T) {
 		j[1].recv(0, from, from+1)
 	}
 	j[2].sendTagged("Send", 1, 9, 16, 17)
-	got, err := Analyze(sources(j), Options{Interval: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzed(t, jobs.Sources(j...), Options{Interval: 10 * time.Millisecond})
 	want := &Frames{Interval: 0.01, Start: at(0), Frames: []SentInterval{
 		{0, 0, []FramePair{{0, 1, 1, 1000}}},
 		{1, 0.01, []FramePair{{0, 1, 2, 2000}, {2, 1, 1, 1000}}},
@@ -231,12 +223,12 @@ func TestFrames(t *testing.T) {
 func TestJobs(t *testing.T) {
 	j := job(4, 100)
 	for i, run := range []string{"second", "first", "second", "first"} {
-		j[i].trace.Run = run
+		j[i].Trace().Run = run
 		if run == "first" {
-			j[i].trace.Start -= 5 * ms
+			j[i].Trace().Start -= 5 * ms
 		}
 	}
-	list := sources(j)
+	list := jobs.Sources(j...)
 	want := [][]profile.EventSource{{list[1], list[3]}, {list[0], list[2]}}
 	got := Jobs(list)
 	if len(got) != 2 || got[0][0] != want[0][0] || got[0][1] != want[0][1] || got[1][0] != want[1][0] || got[1][1] != want[1][1] {
@@ -246,26 +238,16 @@ func TestJobs(t *testing.T) {
 
 func TestNoAnalysis(t *testing.T) {
 	j := job(2, 100)
-	j[1].trace.Rank = 0
+	j[1].Trace().Rank = 0
+	broken := jobs.ProcessOf(profile.Trace{Rank: 3})
+	broken.Err = errors.New("it ends within")
 	for want, list := range map[string][]profile.EventSource{
 		"no rank has a trace":                  nil,
-		"two traces are of rank 0":             sources(j),
-		"read trace of rank 3: it ends within": {broken{j[0]}},
+		"two traces are of rank 0":             jobs.Sources(j...),
+		"read trace of rank 3: it ends within": {broken},
 	} {
 		if _, err := Analyze(list, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}
 	}
-}
-
-// broken is a source that cannot be read to its end.
-type broken struct{ *program }
-
-func (broken) Trace() *profile.Trace { return &profile.Trace{Rank: 3} }
-
-func (b broken) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	if err := b.program.Each(f); err != nil {
-		return err
-	}
-	return errors.New("it ends within")
 }

@@ -35,6 +35,14 @@ func (p *program) on(call string, peer int, from, until float64) {
 	p.add(k, from, until, profile.NoTag, 0)
 }
 
+// together adds a call on the window to ranks that enter it at these times, and
+// leave it at the same time.
+func together(j []*program, call string, leave float64, times ...float64) {
+	for rank, from := range times {
+		j[rank].on(call, -1, from, leave)
+	}
+}
+
 func (p *program) put(call string, peer int, from, until float64) {
 	p.add(profile.EventKind{Call: call, Class: profile.OneSided, Direction: profile.Write, Peer: int32(peer), Window: 1}, from, until, profile.NoTag, 0)
 }
@@ -48,15 +56,9 @@ func (p *program) busy(times ...float64) {
 
 // onesidedPrograms are what three ranks do after 10 ms, in which they made a
 // window.
-var onesidedPrograms = []struct {
-	name string
-	do   func(j []*program)
-	want []WaitState
-}{
+var onesidedPrograms = []waitCase{
 	{"late to a fence", func(j []*program) {
-		for i, from := range []float64{20, 60, 30} {
-			j[i].on("Win_fence", -1, from, 61)
-		}
+		together(j, "Win_fence", 61, 20, 60, 30)
 	}, []WaitState{late(WaitAtFence, 0, 1, "Win_fence", 40), late(WaitAtFence, 2, 1, "Win_fence", 30)}},
 	{"a fence that waits for nobody", func(j []*program) {
 		for i, from := range []float64{20, 60, 30} {
@@ -64,9 +66,7 @@ var onesidedPrograms = []struct {
 		}
 	}, nil},
 	{"late to the freeing of a window", func(j []*program) {
-		for i, from := range []float64{20, 30, 60} {
-			j[i].on("Win_free", -1, from, 61)
-		}
+		together(j, "Win_free", 61, 20, 30, 60)
 	}, []WaitState{late(WaitAtWinFree, 0, 2, "Win_free", 40), late(WaitAtWinFree, 1, 2, "Win_free", 30)}},
 	{"late post, in Win_start", func(j []*program) {
 		j[0].on("Win_start", 1, 20, 51)
@@ -211,7 +211,7 @@ func TestOneSidedWaits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			j := job(3, 100)
 			for _, p := range j {
-				p.trace.Groups = [][]int32{{0}, {1}, {0, 2}}
+				p.Trace().Groups = [][]int32{{0}, {1}, {0, 2}}
 			}
 			makeWindow(j, 1, 2)
 			test.do(j)
@@ -224,9 +224,7 @@ func TestOneSidedWaits(t *testing.T) {
 // creation is not in the trace.
 func TestUnknownWindow(t *testing.T) {
 	j := job(2, 100)
-	for i, from := range []float64{20, 60} {
-		j[i].on("Win_fence", -1, from, 61)
-	}
+	together(j, "Win_fence", 61, 20, 60)
 	j[0].put("Put", 1, 62, 63)
 	j[0].on("Win_flush", 1, 64, 91)
 	j[1].busy(90, 92)
@@ -261,7 +259,7 @@ func TestConstructorWaits(t *testing.T) {
 		j := job(3, 100)
 		for i, from := range []float64{20, 0, 30} {
 			if i != 1 {
-				j[i].trace.Comms = append(j[i].trace.Comms, profile.TraceComm{Label: "world", ID: "88", Size: 2, Rank: i / 2})
+				j[i].Trace().Comms = append(j[i].Trace().Comms, profile.TraceComm{Label: "world", ID: "88", Size: 2, Rank: i / 2})
 				j[i].constructor(profile.EventKind{Call: "Comm_create_group", Made: 2}, from, 31)
 			}
 		}
@@ -286,7 +284,7 @@ func TestConstructorWaits(t *testing.T) {
 func TestNeighborWaits(t *testing.T) {
 	j := job(3, 100)
 	for i, edges := range [][]int32{nil, {0}, {1, profile.PeerProcNull}} {
-		j[i].trace.Comms[0].Edges = edges
+		j[i].Trace().Comms[0].Edges = edges
 	}
 	came(j, "Neighbor_alltoall", -1, 60, 20, 40, 50)
 	checkWaits(t, analyze(t, j, Options{}), late(LateNeighbor, 0, 1, "Neighbor_alltoall", 20), late(LateNeighbor, 1, 2, "Neighbor_alltoall", 10))

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // ms is a millisecond, the unit of these programs, in ns.
@@ -16,56 +18,23 @@ const ms = 1_000_000
 // program is what one rank of an invented job did: each call with its beginning
 // and end, in ms since Init.
 type program struct {
-	trace  profile.Trace
-	events profile.Events
-	kinds  []profile.EventKind
-	index  map[profile.EventKind]uint32
-	next   map[string]uint32 // number of the next message, by where it goes or comes from
-	step   int               // events a batch
+	*jobs.Process
+	next map[string]uint32 // number of the next message, by where it goes or comes from
 }
 
 // job returns ranks without calls that end after so many ms.
 func job(ranks int, end float64) []*program {
 	list := make([]*program, ranks)
 	for i := range list {
-		list[i] = &program{index: map[profile.EventKind]uint32{}, next: map[string]uint32{}, step: 3, trace: profile.Trace{
+		list[i] = &program{next: map[string]uint32{}, Process: jobs.ProcessOf(profile.Trace{
 			Rank: i, Size: ranks, State: profile.Finalized, Start: at(-1), InitEnd: at(0), FinalizeStart: at(end), End: at(end + 1),
-			Threads: 1, Comms: []profile.TraceComm{{Label: "world", ID: "77", Size: ranks, Rank: i}}}}
+			Threads: 1, Comms: []profile.TraceComm{{Label: "world", ID: "77", Size: ranks, Rank: i}}})}
+		list[i].Batch = 3
 	}
 	return list
 }
 
 func at(t float64) int64 { return 1_700_000_000_000_000_000 + int64(t*ms) }
-
-func sources(job []*program) []profile.EventSource {
-	list := make([]profile.EventSource, len(job))
-	for i, p := range job {
-		list[i] = p
-	}
-	return list
-}
-
-func (p *program) Trace() *profile.Trace {
-	p.trace.Events = uint64(p.events.Len())
-	return &p.trace
-}
-
-// Each reuses the memory of its batches.
-func (p *program) Each(f func(*profile.Events, []profile.EventKind) error) error {
-	var b profile.Events
-	for from := 0; from < p.events.Len(); from += p.step {
-		to := min(from+p.step, p.events.Len())
-		b.Reset()
-		b.Start, b.Duration = append(b.Start, p.events.Start[from:to]...), append(b.Duration, p.events.Duration[from:to]...)
-		b.Bytes, b.Kind = append(b.Bytes, p.events.Bytes[from:to]...), append(b.Kind, p.events.Kind[from:to]...)
-		b.Tag, b.Link = append(b.Tag, p.events.Tag[from:to]...), append(b.Link, p.events.Link[from:to]...)
-		b.Seq = append(b.Seq, p.events.Seq[from:to]...)
-		if err := f(&b, p.kinds); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // messageBytes is the size of all messages.
 const messageBytes = 1000
@@ -73,21 +42,12 @@ const messageBytes = 1000
 // add appends an event. Its call site has the name of the call.
 func (p *program) add(k profile.EventKind, from, to float64, tag int32, seq uint32) int {
 	k.Callsite = k.Call
-	i, ok := p.index[k]
-	if !ok {
-		i = uint32(len(p.kinds))
-		p.index[k] = i
-		p.kinds = append(p.kinds, k)
-	}
-	e := &p.events
-	e.Start, e.Duration = append(e.Start, at(from)), append(e.Duration, at(to)-at(from))
-	e.Kind, e.Tag, e.Seq = append(e.Kind, i), append(e.Tag, tag), append(e.Seq, seq)
-	e.Bytes, e.Link = append(e.Bytes, messageBytes), append(e.Link, 0)
-	return e.Len() - 1
+	p.Add(jobs.Event{EventKind: k, Start: at(from), Duration: at(to) - at(from), Bytes: messageBytes, Tag: tag, Seq: seq})
+	return p.Events.Len() - 1
 }
 
 func (p *program) link(i, j int) {
-	p.events.Link[i], p.events.Link[j] = int32(j-i), int32(i-j)
+	p.Events.Link[i], p.Events.Link[j] = int32(j-i), int32(i-j)
 }
 
 // number returns the number of a message to or from a rank.
@@ -138,7 +98,7 @@ func (p *program) dropped(irecv int, why profile.AbnormalKind, source int, when 
 
 // done adds the end of the operation that the event began.
 func (p *program) done(begun int, when float64) {
-	k := p.kinds[p.events.Kind[begun]]
+	k := p.Kinds[p.Events.Kind[begun]]
 	k.Action, k.Direction = profile.Completed, profile.None
 	p.link(begun, p.add(k, when, when, profile.NoTag, 0))
 }
@@ -155,25 +115,26 @@ func (p *program) collective(call string, root int, from, until float64) int {
 	return p.add(k, from, until, profile.NoTag, 0)
 }
 
+func analyzed(t *testing.T, list []profile.EventSource, o Options) *Result {
+	t.Helper()
+	got, err := Analyze(list, o)
+	testenv.NoError(t, err)
+	return got
+}
+
 // analyze analyses the job with its ranks in several orders and its events in
 // batches of several sizes. The result must always be the same.
 func analyze(t *testing.T, job []*program, o Options) *Result {
 	t.Helper()
-	want, err := Analyze(sources(job), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := sources(job)
+	want := analyzed(t, jobs.Sources(job...), o)
+	list := jobs.Sources(job...)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		for _, p := range job {
-			p.step = 1 + r.IntN(9)
+			p.Batch = 1 + r.IntN(9)
 		}
-		got, err := Analyze(list, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := analyzed(t, list, o)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("in another order (-want +got):\n%s", diff)
 		}

@@ -9,7 +9,7 @@ import (
 // eagerUpTo records an eager limit of messages within the node.
 func eagerUpTo(j []*program, bytes uint64) {
 	for _, p := range j {
-		p.trace.EagerLimits = []profile.EagerLimit{{Path: profile.InNode, Bytes: bytes, Variable: "limit"}}
+		p.Trace().EagerLimits = []profile.EagerLimit{{Path: profile.InNode, Bytes: bytes, Variable: "limit"}}
 	}
 }
 
@@ -22,6 +22,35 @@ func (p *program) exchange(peer int, from, until float64) {
 	p.got(r, peer, until)
 }
 
+// lateExchange has two ranks exchange a message, one of them 30 ms late.
+func lateExchange(j []*program) {
+	j[0].exchange(1, 0, 30.05)
+	j[1].exchange(0, 30, 30.04)
+}
+
+// afterDelivery has rank 0 wait for two messages. The one that it receives is
+// delivered 30 ms before the one that it sends is received.
+func afterDelivery(j []*program) {
+	a, b := j[0].irecv(1, 0, 1), j[0].send("Isend", 2, 1, 2)
+	j[0].wait("Waitall", 2, 70)
+	j[0].got(a, 1, 70)
+	j[0].done(b, 70)
+	j[1].send("Send", 0, 12, 13)
+	j[2].recv(0, 42, 70)
+}
+
+// lateReceive has a receive end together with its send, which is 50 ms older.
+func lateReceive(j []*program) {
+	j[0].send("Send", 1, 10, 90)
+	j[1].recv(0, 60, 90)
+}
+
+// freedByReceive has a send end 10 µs after its receive is posted.
+func freedByReceive(j []*program) {
+	j[0].send("Send", 1, 10, 60.01)
+	j[1].recv(0, 60, 61)
+}
+
 // protocolPrograms are programs of two or three ranks whose waits depend on which
 // messages are eager. All messages have 1,000 bytes.
 var protocolPrograms = []struct {
@@ -30,54 +59,24 @@ var protocolPrograms = []struct {
 	do    func(j []*program)
 	want  []WaitState
 }{
-	{"exchange of eager messages with a late partner", 4096, func(j []*program) {
-		j[0].exchange(1, 0, 30.05)
-		j[1].exchange(0, 30, 30.04)
-	}, []WaitState{wait(LateSender, 0, 1, "Waitall", 1, 29.98, 29.98).at("Isend")}},
-	{"exchange of large messages with a late partner: the events do not show which was last", 512, func(j []*program) {
-		j[0].exchange(1, 0, 30.05)
-		j[1].exchange(0, 30, 30.04)
-	}, []WaitState{wait(LateSender, 0, 1, "Waitall", 1, 29.98, 29.98).at("Isend")}},
-	{"the same where no limit is known", 0, func(j []*program) {
-		j[0].exchange(1, 0, 30.05)
-		j[1].exchange(0, 30, 30.04)
-	}, []WaitState{wait(LateSender, 0, 1, "Waitall", 1, 29.98, 29.98).at("Isend")}},
-	{"a large message, after another had been delivered", 512, func(j []*program) {
-		a, b := j[0].irecv(1, 0, 1), j[0].send("Isend", 2, 1, 2)
-		j[0].wait("Waitall", 2, 70)
-		j[0].got(a, 1, 70)
-		j[0].done(b, 70)
-		j[1].send("Send", 0, 12, 13)
-		j[2].recv(0, 42, 70)
-	}, []WaitState{wait(LateReceiver, 0, 2, "Waitall", 1, 40, 40)}},
-	{"an eager message, after another had been delivered", 4096, func(j []*program) {
-		a, b := j[0].irecv(1, 0, 1), j[0].send("Isend", 2, 1, 2)
-		j[0].wait("Waitall", 2, 70)
-		j[0].got(a, 1, 70)
-		j[0].done(b, 70)
-		j[1].send("Send", 0, 12, 13)
-		j[2].recv(0, 42, 70)
-	}, []WaitState{wait(LateSender, 0, 1, "Waitall", 1, 10, 10)}},
-	{"a large message", 512, func(j []*program) {
-		j[0].send("Send", 1, 10, 90)
-		j[1].recv(0, 60, 90)
-	}, []WaitState{wait(LateReceiver, 0, 1, "Send", 1, 50, 50)}},
-	{"an eager message", 4096, func(j []*program) {
-		j[0].send("Send", 1, 10, 90)
-		j[1].recv(0, 60, 90)
-	}, nil},
-	{"a message that should be eager ends as if it were not", 4096, func(j []*program) {
-		j[0].send("Send", 1, 10, 60.01)
-		j[1].recv(0, 60, 61)
-	}, []WaitState{wait(Undecided, 0, 1, "Send", 1, 50, 50)}},
-	{"no limit is known, and a send ends when it may", 0, func(j []*program) {
-		j[0].send("Send", 1, 10, 90)
-		j[1].recv(0, 60, 90)
-	}, []WaitState{wait(Undecided, 0, 1, "Send", 1, 50, 50)}},
-	{"no limit is known, and a send ends right after its receive is posted", 0, func(j []*program) {
-		j[0].send("Send", 1, 10, 60.01)
-		j[1].recv(0, 60, 61)
-	}, []WaitState{wait(LateReceiver, 0, 1, "Send", 1, 50, 50)}},
+	{"exchange of eager messages with a late partner", 4096, lateExchange,
+		[]WaitState{wait(LateSender, 0, 1, "Waitall", 1, 29.98, 29.98).at("Isend")}},
+	{"exchange of large messages with a late partner: the events do not show which was last", 512, lateExchange,
+		[]WaitState{wait(LateSender, 0, 1, "Waitall", 1, 29.98, 29.98).at("Isend")}},
+	{"the same where no limit is known", 0, lateExchange,
+		[]WaitState{wait(LateSender, 0, 1, "Waitall", 1, 29.98, 29.98).at("Isend")}},
+	{"a large message, after another had been delivered", 512, afterDelivery,
+		[]WaitState{wait(LateReceiver, 0, 2, "Waitall", 1, 40, 40)}},
+	{"an eager message, after another had been delivered", 4096, afterDelivery,
+		[]WaitState{wait(LateSender, 0, 1, "Waitall", 1, 10, 10)}},
+	{"a large message", 512, lateReceive, []WaitState{wait(LateReceiver, 0, 1, "Send", 1, 50, 50)}},
+	{"an eager message", 4096, lateReceive, nil},
+	{"a message that should be eager ends as if it were not", 4096, freedByReceive,
+		[]WaitState{wait(Undecided, 0, 1, "Send", 1, 50, 50)}},
+	{"no limit is known, and a send ends when it may", 0, lateReceive,
+		[]WaitState{wait(Undecided, 0, 1, "Send", 1, 50, 50)}},
+	{"no limit is known, and a send ends right after its receive is posted", 0, freedByReceive,
+		[]WaitState{wait(LateReceiver, 0, 1, "Send", 1, 50, 50)}},
 	{"what is known of one send holds for others of the size", 0, func(j []*program) {
 		j[0].send("Send", 1, 10, 60.01)
 		j[1].recv(0, 60, 61)
@@ -132,7 +131,7 @@ func TestProtocols(t *testing.T) {
 func TestEagerLimits(t *testing.T) {
 	j := job(3, 100)
 	eagerUpTo(j, 4096)
-	j[2].trace.Host, j[2].trace.Clock = "other", &profile.ClockCorrection{} // which has been corrected
+	j[2].Trace().Host, j[2].Trace().Clock = "other", &profile.ClockCorrection{} // which has been corrected
 	j[0].send("Send", 1, 0, 1)
 	j[1].recv(0, 10, 11)
 	j[0].send("Send", 2, 20, 21)
@@ -162,8 +161,8 @@ func TestLateReceiverOnOtherHost(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j := job(2, 100)
-			j[0].trace.EagerLimits = []profile.EagerLimit{{Path: profile.BetweenNodes, Bytes: messageBytes - 1, Variable: "limit"}}
-			j[1].trace.Host, j[1].trace.Clock = "other", &profile.ClockCorrection{}
+			j[0].Trace().EagerLimits = []profile.EagerLimit{{Path: profile.BetweenNodes, Bytes: messageBytes - 1, Variable: "limit"}}
+			j[1].Trace().Host, j[1].Trace().Clock = "other", &profile.ClockCorrection{}
 			j[0].send(test.send, 1, 10, 60)
 			j[1].recv(0, test.posted, 70)
 			checkWaits(t, analyze(t, j, Options{}), test.want...)

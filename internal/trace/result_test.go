@@ -3,10 +3,11 @@ package trace
 import (
 	"encoding/json"
 	"flag"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.json anew")
@@ -16,25 +17,20 @@ func TestResult(t *testing.T) {
 	j := pipeline()
 	came(j, "Allreduce", -1, 95, 91, 92, 94)
 	for _, p := range j {
-		p.trace.FinalizeStart = at(100)
+		p.Trace().FinalizeStart = at(100)
 	}
 	j[0].send("Send", 2, 96, 97)
 	for file, dropped := range map[string]uint64{"testdata/pipeline.json": 0, "testdata/cut.json": 7} {
-		j[1].trace.Dropped = dropped
+		j[1].Trace().Dropped = dropped
 		got, err := json.MarshalIndent(analyze(t, j, Options{}), "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, '\n')
 		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.WriteFile(t, file, got)
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testenv.ReadFile(t, file)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}

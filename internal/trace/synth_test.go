@@ -13,10 +13,7 @@ func TestHaloWaits(t *testing.T) {
 	h := synth.NewHalo(16, 40)
 	h.Steady = true
 	h.Late = []synth.Late{{Rank: 5, Step: 10, By: 50 * time.Millisecond}, {Rank: 9, Step: 20, By: time.Millisecond}}
-	got, err := Analyze(h.Sources(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzed(t, h.Sources(), Options{})
 	late, allreduce := h.Waits()
 	sums := map[Pattern]float64{}
 	for _, w := range got.WaitStates {
@@ -40,18 +37,12 @@ func TestSkewedWaits(t *testing.T) {
 	h := synth.NewHalo(16, 2000)
 	h.PerNode = 8
 	h.Late = []synth.Late{{Rank: 5, Step: 1000, By: 50 * time.Millisecond}}
-	even, err := Analyze(h.Sources(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	even := analyzed(t, h.Sources(), Options{})
 	sources := h.Sources()
 	for i := 8; i < 16; i++ {
 		sources[i] = synth.Skewed(sources[i], 5*time.Millisecond, 20e-6)
 	}
-	skewed, err := Analyze(sources, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	skewed := analyzed(t, sources, Options{})
 	if c := skewed.Clocks; c == nil || len(c.Hosts) != 2 || c.Backwards != 0 {
 		t.Fatalf("clocks %+v", skewed.Clocks)
 	}
@@ -86,10 +77,7 @@ func TestSynthetic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Analyze(job.Sources(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := analyzed(t, job.Sources(), Options{})
 		checkWhole(t, job, got)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // wait returns a wait state, with times in ms. The peer's call site is that of
@@ -50,12 +52,15 @@ func checkWaits(t *testing.T, got *Result, want ...WaitState) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// messagePrograms are what three ranks do, and the resulting waits.
-var messagePrograms = []struct {
+// waitCase is what ranks do, and the resulting waits.
+type waitCase struct {
 	name string
 	do   func(j []*program)
 	want []WaitState
-}{
+}
+
+// messagePrograms are of three ranks.
+var messagePrograms = []waitCase{
 	{"late sender", func(j []*program) {
 		j[0].send("Send", 1, 50, 51)
 		j[1].recv(0, 0, 52)
@@ -151,7 +156,7 @@ func TestProbeByCorrectedClock(t *testing.T) {
 		{&profile.ClockCorrection{Offset: 1}, []WaitState{wait(LateSender, 0, 1, "Probe", 1, 30, 30).at("Bsend")}},
 	} {
 		j := job(2, 100)
-		j[1].trace.Clock = test.clock
+		j[1].Trace().Clock = test.clock
 		j[0].add(profile.EventKind{Call: "Probe", Peer: profile.PeerAnySource}, 0, 30, 0, 0)
 		j[0].recv(1, 30.06, 31)
 		j[1].send("Bsend", 0, 30.05, 30.07)
@@ -197,11 +202,7 @@ func came(j []*program, call string, root int, leave float64, times ...float64) 
 }
 
 func TestCollectiveWaits(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		do   func(j []*program)
-		want []WaitState
-	}{
+	for _, test := range []waitCase{
 		{"late to a barrier", func(j []*program) { came(j, "Barrier", -1, 60, 0, 50, 20) },
 			[]WaitState{wait(WaitAtBarrier, 0, 1, "Barrier", 1, 50, 50), wait(WaitAtBarrier, 2, 1, "Barrier", 1, 30, 30)}},
 		{"late to an Allreduce", func(j []*program) { came(j, "Allreduce", -1, 60, 50, 0, 20) },
@@ -247,16 +248,14 @@ func TestPatternTotals(t *testing.T) {
 	got := analyze(t, j, Options{})
 	// 50 and 20 of the 200 ms of two ranks.
 	want := []PatternTotal{{LateSender, 1, 0.050, 0.25}, {WaitAtBarrier, 1, 0.020, 0.1}}
-	if diff := cmp.Diff(want, got.Patterns, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got.Patterns, cmp.Comparer(near))
 }
 
 // TestCommunicatorTotals checks the waits of each of two communicators.
 func TestCommunicatorTotals(t *testing.T) {
 	j := job(2, 100)
 	for _, p := range j {
-		p.trace.Comms = append(p.trace.Comms, profile.TraceComm{Label: "row", ID: "78", Size: 2, Rank: p.trace.Rank})
+		p.Trace().Comms = append(p.Trace().Comms, profile.TraceComm{Label: "row", ID: "78", Size: 2, Rank: p.Trace().Rank})
 	}
 	j[0].send("Send", 1, 50, 51)
 	j[1].recv(0, 0, 52)
@@ -270,16 +269,14 @@ func TestCommunicatorTotals(t *testing.T) {
 		{"world", 2, 0.070, 0.35, []PatternTotal{{LateSender, 1, 0.050, 0.25}, {WaitAtBarrier, 1, 0.020, 0.1}}},
 		{"row", 1, 0.003, 0.015, []PatternTotal{{WaitAtBarrier, 1, 0.003, 0.015}}},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got, cmp.Comparer(near))
 }
 
 // TestEachWait checks the waits of the pipeline one by one: rank 1 is in its
 // first event from 0 to 30 ms, rank 2 in its first from 0 to 60.
 func TestEachWait(t *testing.T) {
 	var got []profile.Wait
-	if _, err := Analyze(sources(pipeline()), Options{Wait: func(w profile.Wait) { got = append(got, w) }}); err != nil {
+	if _, err := Analyze(jobs.Sources(pipeline()...), Options{Wait: func(w profile.Wait) { got = append(got, w) }}); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortFunc(got, func(a, b profile.Wait) int { return a.Rank - b.Rank })
@@ -287,7 +284,5 @@ func TestEachWait(t *testing.T) {
 		{Rank: 1, Event: 0, Peer: 0, Pattern: "late-sender", Start: at(0), Duration: 30_000_000, Callsite: "Recv", Comm: "world", PeerCallsite: "Send"},
 		{Rank: 2, Event: 0, Peer: 1, Pattern: "late-sender", Start: at(0), Duration: 60_000_000, Callsite: "Recv", Comm: "world", PeerCallsite: "Send"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Equal(t, want, got)
 }

@@ -2,21 +2,17 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	for path, want := range files {
-		got, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.ReadFile(t, filepath.Join("..", "..", filepath.FromSlash(path)))
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s is not what `make generate` writes", path)
 		}

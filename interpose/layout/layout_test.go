@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -15,12 +14,8 @@ func TestCompilerAgrees(t *testing.T) {
 	testenv.Need(t, "cc")
 	source := filepath.Join(t.TempDir(), "layout.c")
 	header, err := filepath.Abs(filepath.Join("..", "src", "base", "layout_gen.h"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(source, []byte("#include \""+header+"\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
+	testenv.WriteFile(t, source, "#include \""+header+"\"\n")
 	if out, err := exec.Command("cc", "-std=c11", "-fsyntax-only", source).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
-	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
 	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -82,7 +82,7 @@ func checkHarmless(t *testing.T, what, text string) {
 func TestHostileNames(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	merged, recorded := filepath.Join(t.TempDir(), "merged"), filepath.Join(t.TempDir(), "recorded")
-	ps := withHostileNames(tabletest.Job("")) // has everything that a table can hold, also what a recording cannot
+	ps := withHostileNames(jobs.Full("")) // has everything that a table can hold, also what a recording cannot
 	err := errors.Join(os.MkdirAll(merged, 0o755), readback.WriteTables(merged, profile.List(ps)), os.MkdirAll(filepath.Join(recorded, "recordings"), 0o755))
 	for _, p := range withHostileNames(synthetic(synth.NewStencil(4))) {
 		err = errors.Join(err, recordingtest.WriteFile(filepath.Join(recorded, "recordings", fmt.Sprintf("a-%d-1.rec", p.Rank)), p))

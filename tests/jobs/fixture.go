@@ -1,5 +1,5 @@
-// Package jobs makes the profiles of small jobs whose numbers are easy to
-// compute by hand, for the tests of aggregate and of internal/views.
+// Package jobs makes the profiles and the traces of small jobs whose numbers are
+// easy to compute by hand, for the tests of what reads them.
 package jobs
 
 import (

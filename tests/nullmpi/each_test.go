@@ -3,7 +3,6 @@ package nullmpi
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/interpose/calls"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestEachCall makes three calls of each function that is recorded. The MPI refuses the
@@ -20,9 +20,7 @@ import (
 func TestEachCall(t *testing.T) {
 	text, want := eachCall(t)
 	source := filepath.Join(t.TempDir(), "each.c")
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, source, text)
 	withChecks(t, func(t *testing.T, m *MPI) { checkEachCall(t, m.Record(t, nil, m.Compile(t, source)), want) })
 }
 
@@ -69,9 +67,7 @@ var skipped = []string{"initializes", "finalizes", "aborts"}
 // each call of the table.
 func eachCall(t *testing.T) (text string, want map[string]uint64) {
 	header, err := sources.ReadFile("src/functions_gen.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	parameters := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^MPI_FUNCTION\((\w+), \((.*?)\), \(`).FindAllStringSubmatch(string(header), -1) {
 		parameters[m[1]] = m[2]

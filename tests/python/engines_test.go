@@ -50,12 +50,8 @@ func TestEngines(t *testing.T) {
 func traced(t *testing.T, dir string, n int) string {
 	t.Helper()
 	dir = filepath.Join(dir, strconv.Itoa(n))
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join("..", "mpitrace"), filepath.Join(dir, "mpitrace")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Mkdir(t, dir)
+	testenv.NoError(t, os.Symlink(filepath.Join("..", "mpitrace"), filepath.Join(dir, "mpitrace")))
 	return recordOn(t, dir, "mpicc.openmpi", []string{"mpirun.openmpi", "--oversubscribe"}, n, "--trace")
 }
 
@@ -100,13 +96,9 @@ func compareAnswers(t *testing.T, dir, engine, python string, runs, datasets []s
 		t.Fatalf("engines.py: %v", err)
 	}
 	answers := filepath.Join(t.TempDir(), "answers.json")
-	if err := os.WriteFile(answers, found, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, answers, found)
 	list, err := json.Marshal(runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	testenv.Pytest(t, []string{"MPITRACE=" + filepath.Join(dir, "mpitrace"), "MPITRACE_RUNS=" + string(list),
 		"MPITRACE_ANSWERS=" + answers, "MPITRACE_ENGINE=" + engine}, "test_engines.py")
 }

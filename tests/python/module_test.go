@@ -54,8 +54,6 @@ func TestModuleTypes(t *testing.T) {
 func absolute(t *testing.T, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return path
 }

@@ -3,7 +3,7 @@ polars, and hold what arithmetic says.
 
 Environment:
   MPITRACE_RUN  a run directory with pvars.arrow, comms.arrow and ranks.arrow of
-                the jobs one and two of tabletest.Readings: 4 ranks each, of which
+                the jobs one and two of jobs.Readings: 4 ranks each, of which
                 rank r began r ms after the first
 """
 

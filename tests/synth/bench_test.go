@@ -31,18 +31,14 @@ func BenchmarkProfile(b *testing.B) {
 func BenchmarkWriteRecording(b *testing.B) {
 	p, dir := middle(), b.TempDir()
 	for n := 0; b.Loop(); n++ { // each writes its own file, as each rank of a job does
-		if err := recordingtest.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.rec", n)), p); err != nil {
-			b.Fatal(err)
-		}
+		recordingtest.Record(b, filepath.Join(dir, fmt.Sprintf("%d.rec", n)), p)
 	}
 	rate(b, p)
 }
 
 func BenchmarkReadRecording(b *testing.B) {
 	p, path := middle(), filepath.Join(b.TempDir(), "r.rec")
-	if err := recordingtest.WriteFile(path, p); err != nil {
-		b.Fatal(err)
-	}
+	recordingtest.Record(b, path, p)
 	for b.Loop() {
 		if _, err := recording.ReadFile(path); err != nil {
 			b.Fatal(err)

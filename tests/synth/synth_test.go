@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 var sizes = []int{1, 2, 3, 4, 5, 8, 27, 64, 1000}
@@ -24,9 +25,7 @@ func eachJob(t *testing.T, sizes []int, f func(*testing.T, *Job)) {
 	for _, shape := range slices.Concat(Shapes, PatternShapes) {
 		for _, n := range sizes {
 			j, err := Named(shape, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			if n == 5 {
 				j.Phases = 3
 			}
@@ -175,9 +174,7 @@ func TestRootsReceive(t *testing.T) {
 
 func each(t *testing.T, s profile.Source, f func(*profile.Profile)) {
 	t.Helper()
-	if err := s.Each(func(p *profile.Profile) error { f(p); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, s.Each(func(p *profile.Profile) error { f(p); return nil }))
 }
 
 func TestGrid(t *testing.T) {
@@ -196,9 +193,7 @@ func TestStencilNeighbours(t *testing.T) {
 	if n := len(j.Destinations(555)); n != 26 {
 		t.Errorf("rank 555 has %d neighbours", n)
 	}
-	if diff := cmp.Diff([]int{1, 10, 11, 100, 101, 110, 111}, j.Destinations(0)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Equal(t, []int{1, 10, 11, 100, 101, 110, 111}, j.Destinations(0))
 }
 
 func TestShuffle(t *testing.T) {
@@ -226,13 +221,9 @@ func TestRecordings(t *testing.T) {
 func checkRecordings(t *testing.T, j *Job) {
 	path := filepath.Join(t.TempDir(), "r.rec")
 	each(t, j, func(p *profile.Profile) {
-		if err := recordingtest.WriteFile(path, p); err != nil {
-			t.Fatal(err)
-		}
+		recordingtest.Record(t, path, p)
 		got, err := recording.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		got.Source = ""
 		if diff := cmp.Diff(p, got); diff != "" {
 			t.Fatal(diff)
@@ -252,20 +243,14 @@ func TestArrow(t *testing.T) {
 		var ps []*profile.Profile
 		each(t, j, func(p *profile.Profile) { ps = append(ps, p) })
 		dir := t.TempDir()
-		if err := readback.WriteTables(dir, profile.List(ps)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, readback.WriteTables(dir, profile.List(ps)))
 		got, err := readback.Profiles(filepath.Join(dir, "profile.arrow"))
 		if err != nil || len(got) != len(ps) {
 			t.Fatalf("%d profiles, %v", len(got), err)
 		}
 		for i, p := range got {
-			if diff := cmp.Diff(ps[i].Traffic().Flows, p.Traffic().Flows); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(callsAtSites(ps[i]), callsAtSites(p)); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Equal(t, ps[i].Traffic().Flows, p.Traffic().Flows)
+			testenv.Equal(t, callsAtSites(ps[i]), callsAtSites(p))
 		}
 	})
 }
@@ -285,14 +270,10 @@ func TestProf(t *testing.T) {
 	eachJob(t, []int{1, 5, 64}, func(t *testing.T, j *Job) {
 		var out bytes.Buffer
 		each(t, j, func(p *profile.Profile) {
-			if err := prof.Write(&out, p.Traffic()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, prof.Write(&out, p.Traffic()))
 		})
 		traffic, err := prof.Read(&out, "job.prof")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		p2p, coll := newDense(j.Ranks), newDense(j.Ranks)
 		for _, f := range traffic.Flows {
 			if f.Kind == profile.External {
@@ -311,14 +292,10 @@ func TestDeterministic(t *testing.T) {
 		var a, b bytes.Buffer
 		again, _ := Named(j.Name, j.Ranks)
 		for rank := range j.Ranks {
-			if err := recordingtest.Write(&a, j.Profile(rank)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, recordingtest.Write(&a, j.Profile(rank)))
 		}
 		for rank := range j.Ranks {
-			if err := recordingtest.Write(&b, again.Profile(rank)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, recordingtest.Write(&b, again.Profile(rank)))
 		}
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Error("two jobs of the same shape differ")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // row is one event with its kind.
@@ -28,9 +29,7 @@ func rowsOf(t *testing.T, src profile.EventSource) []row {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return all
 }
 
@@ -39,9 +38,7 @@ func eachTraced(t *testing.T, f func(*testing.T, Traced)) {
 	for _, ranks := range []int{1, 2, 3, 4, 6, 9, 20} {
 		for _, shape := range TraceShapes {
 			job, err := NamedTrace(shape, ranks, 4, 3000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, err)
 			t.Run(fmt.Sprintf("%s of %d", shape, ranks), func(t *testing.T) { f(t, job) })
 		}
 	}
@@ -294,9 +291,7 @@ func BenchmarkTraced(b *testing.B) {
 	for _, shape := range TraceShapes {
 		b.Run(shape, func(b *testing.B) {
 			job, err := NamedTrace(shape, 64, 64, 2_000_000)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.NoError(b, err)
 			events := 0
 			for b.Loop() {
 				for _, src := range job.Sources() {
@@ -306,9 +301,7 @@ func BenchmarkTraced(b *testing.B) {
 					}))
 				}
 			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.NoError(b, err)
 			b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing"
 	"unsafe"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -41,6 +42,15 @@ func WriteFile(path string, p *profile.Profile) error {
 		return fmt.Errorf("write recording: %w", err)
 	}
 	return nil
+}
+
+// Record writes a profile as the recording of a process. If that fails, the test
+// ends.
+func Record(t testing.TB, path string, p *profile.Profile) {
+	t.Helper()
+	if err := WriteFile(path, p); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Write is like WriteFile, with zeros instead of holes.

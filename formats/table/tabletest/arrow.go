@@ -1,3 +1,4 @@
+// Package tabletest reads files of tables for tests.
 package tabletest
 
 import (

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A thousand ranks with up to 26 neighbours take at most 0.84 MB, as much as their merged
@@ -14,20 +15,14 @@ import (
 func TestSize(t *testing.T) {
 	j := synth.NewStencil(1000)
 	path := filepath.Join(t.TempDir(), "job.node")
-	if err := Write(path, j, 0, j.Ranks, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, Write(path, j, 0, j.Ranks, nil))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	if info.Size() > 840_000 {
 		t.Errorf("%d bytes", info.Size())
 	}
 	c, err := recording.OpenContainer(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer c.Close()
 	for rank := 0; rank < j.Ranks; rank += 37 {
 		p, err := recording.ReadFile(filepath.Join(path, c.Heads()[rank].Name))

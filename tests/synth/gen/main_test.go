@@ -14,14 +14,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func gen(t *testing.T, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := generate(append(args, "-o", dir), io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, generate(append(args, "-o", dir), io.Discard))
 	return dir
 }
 
@@ -43,9 +42,7 @@ func testRecordings(t *testing.T, format string) {
 		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damage(), err)
 	}
 	job, err := aggregate.Of(found.Jobs[0], aggregate.Options{Keep: func(rank int) bool { return rank == 129 }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	want := synth.NewStencil(130).TotalP2P()
 	c := job.Conservation(aggregate.AllRanks)
 	if c.Verdict != aggregate.Conserved || c.Sent.Bytes != want.Bytes || c.Sent.Messages != want.Messages {
@@ -61,9 +58,7 @@ func TestBlocks(t *testing.T) {
 	ranks := 0
 	for _, name := range []string{"ring.0.arrow", "ring.4.arrow", "ring.8.arrow"} {
 		ps, err := readback.Profiles(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		for _, p := range ps {
 			if p.Rank != ranks {
 				t.Errorf("%s: rank %d, want %d", name, p.Rank, ranks)
@@ -79,14 +74,10 @@ func TestBlocks(t *testing.T) {
 func TestOneProf(t *testing.T) {
 	dir := gen(t, "-shape", "random", "-ranks", "40", "-format", "prof", "-block", "0", "-collectives=false", "-phases", "2")
 	f, err := os.Open(filepath.Join(dir, "random.0.prof"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer f.Close()
 	traffic, err := prof.Read(f, f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var sum synth.Volume
 	for _, flow := range traffic.Flows {
 		if flow.Kind != profile.External {
@@ -105,9 +96,7 @@ func TestOneProf(t *testing.T) {
 func TestTraces(t *testing.T) {
 	dir := gen(t, "-format", "trace", "-shape", "halo", "-ranks", "6", "-per-node", "3", "-events", "10000")
 	sources, err := export.Traces(rundir.Dir(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	var events, sent uint64
 	for _, src := range sources {
 		err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
@@ -119,9 +108,7 @@ func TestTraces(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 	}
 	// On a grid of 2 x 3 ranks each has 4 neighbours: 6 x 18 events per step.
 	// 93 steps with Init and Finalize are the first to have 10,000 events.

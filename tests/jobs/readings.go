@@ -1,4 +1,4 @@
-package tabletest
+package jobs
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Readings returns the job with readings of performance variables. Rank r began
+// Readings returns Full with readings of performance variables. Rank r began
 // r ms after rank 0. Its readings, with times in ms after the start of rank 0,
 // are:
 //
@@ -18,7 +18,7 @@ import (
 //	share    percentage: 0.25 at 4000
 //	pml      text: ob1 at 4000
 func Readings(run string) []*profile.Profile {
-	ps := Job(run)
+	ps := Full(run)
 	first := ps[0].Start
 	for r, p := range ps {
 		p.Start += int64(r) * 1e6
