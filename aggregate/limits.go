@@ -52,7 +52,7 @@ func ParseLimits(text string, ignoreTime bool) (Limits, error) {
 		value, percent := strings.CutSuffix(number, "%")
 		limit, err := strconv.ParseFloat(value, 64)
 		if err != nil || !percent || !(limit >= 0 && limit < math.Inf(1)) {
-			return nil, fmt.Errorf("%q is no percentage: give 10%%, or bytes=0%%,time=20%%", number)
+			return nil, fmt.Errorf("%q is not a percentage: give 10%%, or bytes=0%%,time=20%%", number)
 		}
 		if named && !slices.Contains(MeasureNames, MeasureName(name)) {
 			return nil, fmt.Errorf("%q is not measured: time, bytes and messages are", name)

@@ -87,9 +87,9 @@ func (r *hwlocReader) tree() (*Tree, error) {
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	case err == nil && file.XMLName.Local != "topology":
-		return nil, fmt.Errorf("this is no topology of hwloc: it begins with element %q", file.XMLName.Local)
+		return nil, fmt.Errorf("this is not a topology of hwloc: it begins with element %q", file.XMLName.Local)
 	case len(file.Objects) == 0:
-		return nil, errors.New("this is no topology of hwloc: it has no object")
+		return nil, errors.New("this is not a topology of hwloc: it has no object")
 	}
 	root := file.Objects[0]
 	if root.Type != "Machine" && root.Type != "System" {

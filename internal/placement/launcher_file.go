@@ -57,7 +57,7 @@ func FileFormatOf(name string) (*FileFormat, error) {
 		}
 		names = append(names, FileFormats[i].Name)
 	}
-	return nil, fmt.Errorf("%q is no format of a launcher's file: they are %s", name, text.List(names))
+	return nil, fmt.Errorf("%q is not a format of a launcher's file: they are %s", name, text.List(names))
 }
 
 // Write writes the file that places ranks in an order.

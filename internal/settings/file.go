@@ -94,7 +94,7 @@ func (f *SettingsFile) parse(in io.Reader) error {
 		}
 		number++
 		if size += len(lines.Bytes()) + 1; size > maxFile {
-			return fmt.Errorf("%s: more than %d bytes: that is no file of settings", f.Path, maxFile)
+			return fmt.Errorf("%s: more than %d bytes: that is not a file of settings", f.Path, maxFile)
 		}
 		if err := f.take(number, withoutComment(lines.Text())); err != nil {
 			return fmt.Errorf("%s:%d: %w", f.Path, number, err)
