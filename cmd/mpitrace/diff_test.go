@@ -499,8 +499,8 @@ func TestDiffWrongUse(t *testing.T) {
 		{"sorted by calls", "--sort calls " + one + " " + one, "bytes, time or messages"},
 		{"sorted by what is ignored", "--sort time --ignore-time " + one + " " + one, "cannot be combined"},
 		{"top", "--top few " + one + " " + one, "or all"},
-		{"limit", "--fail-if-worse much " + one + " " + one, "no percentage"},
-		{"an empty limit", "--fail-if-worse= " + one + " " + one, "no percentage"},
+		{"limit", "--fail-if-worse much " + one + " " + one, "is not a percentage"},
+		{"an empty limit", "--fail-if-worse= " + one + " " + one, "is not a percentage"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := call(strings.Fields("diff " + test.args)...)

@@ -226,8 +226,8 @@ func TestHistoryWrongUse(t *testing.T) {
 		{"none", "no run can be read in none"},
 		{".", "no run can be read in .: give run directories"},
 		{"--json --markdown .", "cannot be combined"},
-		{"--fail-if-worse much .", "no percentage"},
-		{"--fail-if-worse= .", "no percentage"},
+		{"--fail-if-worse much .", "is not a percentage"},
+		{"--fail-if-worse= .", "is not a percentage"},
 		{"--force .", "need --html"},
 		{"--top few .", "or all"},
 	} {
