@@ -268,7 +268,7 @@ func TestReorderWrongUse(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for flags, want := range map[string]string{
 		"--job 0": "jobs count from 1", "--nodes 0": "above 0", "--distance 10:1": "must not fall", "--effort most": "fast", "--by time": "messages",
-		"--format seq": "--format needs -o", "-o x.png --plot ./x.png": "-o and --plot are both", "-o x --format lam": "no format of a launcher's file", "--plot x.jpg": ".png, .svg or .pdf", "--plot=": ".png, .svg or .pdf", "--class some": "unknown class",
+		"--format seq": "--format needs -o", "-o x.png --plot ./x.png": "-o and --plot are both", "-o x --format lam": "not a format of a launcher's file", "--plot x.jpg": ".png, .svg or .pdf", "--plot=": ".png, .svg or .pdf", "--class some": "unknown class",
 		"--output=": "-o needs the name of a file",
 	} {
 		got := call(append(strings.Fields("reorder run "+flags), []string{}...)...)
