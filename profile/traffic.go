@@ -148,8 +148,8 @@ func (p *Profile) VectorFlows(v *Vector, f func(Flow)) {
 }
 
 // Receiver returns the world rank, or the Peer constant, of the process that v.Bytes[i] is
-// about. ok is false if these bytes go to no other process. If v.OwnGroup, it is a member of
-// the own group, and may be the process itself.
+// about. ok is false if these bytes go to no other process. If v.OwnGroup, the receiver is a
+// member of the process's own group; it may be the process itself.
 func (v *Vector) Receiver(c *Comm, i int) (rank int32, ok bool) {
 	member := int32(i)
 	switch {

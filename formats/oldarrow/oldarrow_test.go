@@ -25,7 +25,7 @@ func read(path string) (ps []*profile.Profile, err error) {
 	return ps, err
 }
 
-// TestVersion3 reads a file that commit ac75958 wrote of jobs.Physical, without problems.
+// TestVersion3 reads a file of jobs.Physical that commit ac75958 wrote. No problem may be reported.
 func TestVersion3(t *testing.T) {
 	got, err := read(filepath.Join("testdata", "version-3.arrow"))
 	testenv.NoError(t, err)

@@ -47,7 +47,7 @@ type fileKey struct {
 // offset at in the container.
 type piece struct{ logical, at, size uint64 }
 
-// maxGranules is the largest number of granules that are looked at: 1 TiB.
+// maxGranules is the largest number of granules that are read. Together they have 1 TiB.
 const maxGranules = 1 << 24
 
 // containerHead and extentHead are the sizes of the structs in bytes, and

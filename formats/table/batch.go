@@ -24,7 +24,7 @@ func (b *batch[V]) put(v V, ok bool) {
 // has reports whether a row has a value.
 func (b *batch[V]) has(row int) bool { return len(b.present) == 0 || b.present[row] != 0 }
 
-// dense returns the values without the nulls. It moves them to the front.
+// dense returns the values that are not null. It moves these values to the front of b.values.
 func (b *batch[V]) dense() []V {
 	if b.nulls == 0 {
 		return b.values

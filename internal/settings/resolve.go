@@ -111,7 +111,7 @@ func (v Values) Words() []string {
 	return out
 }
 
-// ParseWords parses the words that follow each --set of Words.
+// ParseWords parses the arguments of --set that Words returned: NAME=VALUE.
 func ParseWords(words []string) (Values, error) {
 	var out Values
 	for _, word := range words {

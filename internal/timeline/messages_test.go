@@ -98,8 +98,8 @@ func TestMessagesOfOtherRanks(t *testing.T) {
 	checkLinks(t, draw(t, ps[1:], Options{Messages: true}), link(0, 1, 10*ms, 21*ms)) // only ranks 1 and 2
 }
 
-// TestManyMessages requires that, of too many messages, the largest are kept,
-// and that the slowest of these come first.
+// TestManyMessages gives more messages than are kept. The largest must be kept, the slowest of
+// them first.
 func TestManyMessages(t *testing.T) {
 	const n = 200_000
 	a, b := newProcess(0, 2), newProcess(1, 2)

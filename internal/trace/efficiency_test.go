@@ -10,7 +10,8 @@ import (
 )
 
 // pipeline returns three ranks that compute one after the other: 30, 28 and 38
-// ms. Each but the last ends 10 ms before the next.
+// ms. Each but the last ends its work
+// 10 ms before the next one ends.
 func pipeline() []*program {
 	j := job(3, 90)
 	j[2].Trace().FinalizeStart = at(100)

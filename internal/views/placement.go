@@ -113,7 +113,7 @@ func (p *placed) flow(f *placement.NodeFlow) Cell {
 	return Cell{fmt.Sprintf("%s, %s → %s", p.amount(f.Amount), f.From, f.To), f.Amount}
 }
 
-// nodeTable returns the ranks that the best order found puts on each node.
+// nodeTable returns the ranks of each node in the best order that was found.
 func (p *placed) nodeTable() *Table {
 	type R = placement.NodeRanks
 	return tableOf("placed", p.Placed,

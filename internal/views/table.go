@@ -61,8 +61,9 @@ type Row struct {
 	Place   string   `json:"place,omitempty"`   // FILE:LINE of the call site
 	Detail  bool     `json:"detail,omitempty"`  // whether the terminal leaves the row out
 	Unit    CellUnit `json:"unit,omitempty"`    // of the cells in columns of several units
-	// Same is how many of the first cells are those of the row before, with which the row is one
-	// entry. The terminal leaves these cells empty, and shows the callers below the last row.
+	// Same is above 0 if this row and the row before are parts of one entry: so many of the first
+	// cells repeat that row. The terminal leaves these cells empty, and shows the callers below the
+	// last row of the entry.
 	Same  int             `json:"same,omitempty"`
 	Ranks profile.RankSet `json:"ranks,omitempty"` // that the row is about, which the page offers to show
 	Tone  Tone            `json:"tone,omitempty"`

@@ -263,8 +263,18 @@ def flatten(value, key=""):
 NOW = r"(\.report)?\.made\.at|\.data\.(at|reading_took_s)"  # keys with the time of now
 
 
+def documents(text):
+    """Returns the JSON documents of a text, one for each job."""
+    decoder, out, text = json.JSONDecoder(), [], text.strip()
+    while text:
+        value, end = decoder.raw_decode(text)
+        out.append(value)
+        text = text[end:].lstrip()
+    return out[0] if len(out) == 1 else out
+
+
 def read_json(data):
-    values = dict(flatten(json.loads(same_names(data.decode()))))
+    values = dict(flatten(documents(same_names(data.decode()))))
     return {k: v for k, v in values.items() if not re.fullmatch(NOW, k)}
 
 
@@ -339,7 +349,10 @@ def compare_tables(before, after):
 
 
 def compare_lines(before, after):
-    for tag, i, j, k, l in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+    """Compares the words of lines, in any order: the columns of tables may change places."""
+    before, after = ([line for line in lines if line.strip()] for lines in (before, after))
+    a, b = ([tuple(sorted(line.split())) for line in lines] for lines in (before, after))
+    for tag, i, j, k, l in difflib.SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
         if tag != "equal":
             yield f"line {i + 1}", "\n".join(before[i:j]), "\n".join(after[k:l]) or None
 

@@ -69,7 +69,7 @@ func TestBlocksBetween(t *testing.T) {
 		var got [4]classes
 		for r, p := range m.part(t, "inter_collectives") {
 			for _, block := range p.Traffic().Comms {
-				// The other forms have communicators of that name, too, on which nothing moves here.
+				// Other forms also have a communicator of this name. No data move on it.
 				if c := (classes{block.O2A, block.A2O, block.A2A}); block.Name == "between" && c != (classes{}) {
 					got[r] = c
 				}

@@ -192,8 +192,8 @@ func checkReloaded(t *testing.T, library, plugin string) {
 	}
 }
 
-// TestReloadedOtherMPI checks that a library for another MPI records nothing
-// each time that the MPI is loaded.
+// TestReloadedOtherMPI loads and unloads an MPI several times. A library for another MPI must
+// record nothing, each time.
 func TestReloadedOtherMPI(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		other := implementations()[0]

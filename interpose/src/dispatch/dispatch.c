@@ -268,7 +268,8 @@ static void second_mpi(const found *was, const char *file)
         note_unrecorded(file, "");
 }
 
-// Puts an entry in the place of `was`. Returns the entry that is there then.
+// Replaces `was` by an entry, unless another thread was faster. Returns the entry that is there
+// afterwards.
 static const found *set_first(const found *was, found entry)
 {
     found *now = malloc(sizeof *now);

@@ -156,8 +156,8 @@ void mt_current_call_reopen(mt_thread *t, uint64_t frame, const mt_current_call 
     set_line(t->open, line);
 }
 
-// Returns the innermost of the calls that seem to be around the one at `frame`, and were
-// not left, or NULL.
+// Returns the innermost call that encloses the one at `frame` and has not returned; NULL if
+// there is none.
 static mt_outer *innermost(mt_thread *t, uint64_t frame)
 {
     mt_outer *found = NULL;

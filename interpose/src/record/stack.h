@@ -9,8 +9,8 @@
 // Reads the setting. Called when the recording has been made, before recording begins.
 void mt_stack_open(void);
 
-// Returns the key of the stack that leads to `site`, a return address of the wrapper
-// that is open. Returns `site` itself if the stack cannot be walked or there is no room
+// Returns the key of the stack that leads to `site`, the return address of the open
+// wrapper. Returns `site` itself if the stack cannot be walked or there is no room
 // for it.
 uint64_t mt_stack_site(uint64_t site) MT_SLOW;
 
