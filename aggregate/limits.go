@@ -27,7 +27,7 @@ type Limits map[MeasureName]float64
 // Changes of time below these thresholds are considered noise.
 const (
 	minTimeShare    = 0.01      // share of the time in MPI below which a time is ignored, see Matters
-	MinTimeChange   = 0.01      // smallest change that is listed, as a share of the time in A
+	minTimeChange   = 0.01      // smallest change that is listed, as a share of the time in A
 	minTimeIncrease = 1_000_000 // smallest increase that is judged, in ns
 )
 
@@ -114,8 +114,18 @@ func (m Measure) exceeds(percent float64) bool {
 
 // Matters reports whether a time is at least 1 % of the time in MPI, in A or in
 // B.
-func (d *Diff) Matters(ns Measure) bool {
-	total := d.Total.TimeNs
-	return float64(ns.A) >= minTimeShare*float64(total.A) && ns.A > 0 ||
-		float64(ns.B) >= minTimeShare*float64(total.B) && ns.B > 0
+func (d *Diff) Matters(ns Measure) bool { return ns.matters(d.Total.TimeNs) }
+
+func (m Measure) matters(inMPI Measure) bool {
+	return float64(m.A) >= minTimeShare*float64(inMPI.A) && m.A > 0 ||
+		float64(m.B) >= minTimeShare*float64(inMPI.B) && m.B > 0
+}
+
+// WorthTime reports whether a change of time is listed and sorted by: the time matters, and the
+// change is larger than noise.
+func (d *Diff) WorthTime(c *Changes) bool { return c.worthTime(d.Total.TimeNs) }
+
+func (c *Changes) worthTime(inMPI Measure) bool {
+	share, ok := c.TimeNs.Relative()
+	return c.TimeNs.matters(inMPI) && c.TimeChanged() && (!ok || math.Abs(share) >= minTimeChange)
 }

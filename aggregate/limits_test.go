@@ -34,7 +34,7 @@ func TestParseLimits(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	change := func(bytes, messages, ns Measure) Changes {
-		return Changes{StatusChanged, Transfers{bytes, messages}, Measure{}, ns, 0}
+		return Changes{StatusChanged, Transfers{bytes, messages}, Measure{}, ns, 0, ns}
 	}
 	none := Measure{5, 5}
 	d := &Diff{
@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 			{"Probe", change(none, none, Measure{9 * ms, 90 * ms})},                                 // less than 1 % in A only
 			{"Bcast", change(none, none, Measure{0, 40 * ms})},                                      // new
 			{"Barrier", change(none, none, Measure{500 * ms, 400 * ms})},                            // decreased
-			{"Scan", Changes{StatusChanged, Transfers{}, Measure{1, 100}, Measure{100000, 1e6}, 0}}, // calls are not judged
+			{"Scan", Changes{StatusChanged, Transfers{}, Measure{1, 100}, Measure{100000, 1e6}, 0, Measure{100000, 1e6}}}, // calls are not judged
 		},
 	}
 	d.Judge(Limits{InTime: 10, InBytes: 10, InMessages: 10})

@@ -25,6 +25,16 @@ func (d document) MarshalJSON() ([]byte, error) {
 	}{d.sections})
 }
 
+// verdict is the text of the section "verdict", by itself.
+type verdict struct {
+	Verdict string `json:"verdict"`
+}
+
+// withVerdict returns a document that begins with its verdict.
+func withVerdict(of any, sections []views.Section) (json.RawMessage, error) {
+	return text.JoinJSON(verdict{views.Verdict(sections)}, document{of, sections})
+}
+
 // writeDocument writes a struct with the sections of its view and the version of the schema.
 func writeDocument(w io.Writer, of any, sections []views.Section) error {
 	version := struct {
