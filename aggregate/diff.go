@@ -36,7 +36,7 @@ type Diff struct {
 
 	TimesCompared bool `json:"times_compared"` // false if calls were not timed: times of calls are then null
 
-	RunTime *TimeChange `json:"run_time"` // null if the times of a side are not known, or do not compare
+	RunTime *TimeChange `json:"run_time"` // null if the times of a side are not known or are ignored, or if a rank did not finalize
 
 	WallTime        Lifetime `json:"wall_time_ns"`
 	ApplicationTime Lifetime `json:"application_time_ns"`
@@ -195,7 +195,8 @@ type DiffOptions struct {
 func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 	x, y := a.summarize(), b.summarize()
 	compared := a.wasTimed() && b.wasTimed()
-	o.IgnoreTime = o.IgnoreTime || !compared
+	ignored := o.IgnoreTime
+	o.IgnoreTime = ignored || !compared
 	if x.Receives != y.Receives {
 		x.forgetReceived()
 		y.forgetReceived()
@@ -218,7 +219,9 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		Late:            compareLate(x, y, &a.late, &b.late, o),
 		Counters:        compareCounters(x.Pvars, y.Pvars, o),
 	}
-	d.RunTime = d.timeChange(x, y)
+	if !ignored {
+		d.RunTime = d.timeChange(x, y)
+	}
 	d.Pairs = comparePairsOf(a.Job, b.Job, o)
 	if o.SettingsUnknown {
 		d.Settings, d.Variables, d.Late = nil, nil, nil

@@ -238,7 +238,7 @@ func (d *diff) noise() string {
 	}
 	words := ""
 	if len(shared) > 0 {
-		words = fmt.Sprintf("Ranks shared cores in %s: times are uncertain.", text.List(shared))
+		words = fmt.Sprintf("Ranks shared cores in %s: times are uncertain, and one run each is not enough.", text.List(shared))
 	}
 	if t.MayBeNoise && t.Ns.Changed() {
 		words = strings.TrimSpace(words + " " + fmt.Sprintf("One run each does not tell this difference from noise (it is below %.0f %%, or %s): run each three times, and see mpitrace history.",

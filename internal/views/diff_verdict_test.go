@@ -111,7 +111,7 @@ func TestDiffVerdict(t *testing.T) {
 			"B is 1.3 times slower (6.00 ms → 8.00 ms); 100 % of the difference is outside MPI." + noise},
 		"equal": {base, base, false, "B is as fast as A (10.0 s → 10.0 s). B sends as many bytes and messages as A."},
 		"shared cores": {base, timed{outside: 18, allreduce: 1, barrier: 1, change: shared}, false,
-			"B is 2.0 times slower (10.0 s → 20.0 s); 100 % of the difference is outside MPI. Ranks shared cores in B: times are uncertain."},
+			"B is 2.0 times slower (10.0 s → 20.0 s); 100 % of the difference is outside MPI. Ranks shared cores in B: times are uncertain, and one run each is not enough."},
 		// 40 ms in MPI_Init and 9 ms in MPI_Finalize are part of the wall time. Each of 2 ranks
 		// sends 100 times 8 bytes to the other one at each call site.
 		"not timed": {base, timed{outside: 18, allreduce: 1, barrier: 1, change: func(p *profile.Profile) { off(p); more(p) }}, false,
