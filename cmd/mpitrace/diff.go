@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -236,19 +235,20 @@ func (o *diffOptions) compare(pairs [][2]*source.Job, lack bool, a, b *source.Ru
 
 func (o *diffOptions) write(w io.Writer, diffs []comparison, a, b *source.Run) error {
 	if o.json {
-		jobs := []json.RawMessage{}
+		jobs := []document{}
 		for _, d := range diffs {
-			job, err := withVerdict(d.Diff, views.Diff(d.Diff, d.view))
+			sections := views.Diff(d.Diff, d.view)
+			job, err := withVerdict(d.Diff, sections)
 			if err != nil {
 				return err
 			}
-			jobs = append(jobs, job)
+			jobs = append(jobs, document{job, sections})
 		}
 		return text.WriteJSON(w, struct {
-			Version int               `json:"schema_version"`
-			A       string            `json:"a"`
-			B       string            `json:"b"`
-			Jobs    []json.RawMessage `json:"jobs"`
+			Version int        `json:"schema_version"`
+			A       string     `json:"a"`
+			B       string     `json:"b"`
+			Jobs    []document `json:"jobs"`
 		}{schemaVersion, a.Path, b.Path, jobs})
 	}
 	if o.page.file != "" {

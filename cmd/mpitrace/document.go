@@ -30,9 +30,9 @@ type verdict struct {
 	Verdict string `json:"verdict"`
 }
 
-// withVerdict returns a document that begins with its verdict.
+// withVerdict returns the object of a struct, which begins with the verdict of its sections.
 func withVerdict(of any, sections []views.Section) (json.RawMessage, error) {
-	return text.JoinJSON(verdict{views.Verdict(sections)}, document{of, sections})
+	return text.JoinJSON(verdict{views.Verdict(sections)}, of)
 }
 
 // writeDocument writes a struct with the sections of its view and the version of the schema.

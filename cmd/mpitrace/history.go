@@ -284,7 +284,11 @@ func (o *historyOptions) write(w io.Writer, h *history.History) error {
 	sections := views.History(h, views.HistoryView{Top: int(o.top), ChangesFirst: o.markdown})
 	switch {
 	case o.json:
-		return writeDocument(w, h, sections)
+		of, err := withVerdict(h, sections)
+		if err != nil {
+			return err
+		}
+		return writeDocument(w, of, sections)
 	case o.markdown:
 		return terminal.WriteMarkdown(w, sections, terminalFor(w, ""))
 	case o.page.file != "":

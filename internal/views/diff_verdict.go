@@ -49,7 +49,7 @@ func (d *diff) speed() string {
 	case t == nil:
 		return "The times are not compared, as those of a run are not known."
 	}
-	words := fmt.Sprintf("B is %s (%s)", speedWords(float64(t.Ns.A), float64(t.Ns.B)), d.fromTo(t))
+	words := fmt.Sprintf("B is %s (%s)", speedWords(float64(t.Ns.A), float64(t.Ns.B), "as fast as A"), d.fromTo(t))
 	if d.A.RanksExpected != d.B.RanksExpected {
 		words += fmt.Sprintf(" on %s instead of %s", text.CountOf(d.B.RanksExpected, "rank"), text.Count(d.A.RanksExpected))
 	}
@@ -110,11 +110,12 @@ func (d *diff) lettered() []letteredSide { return []letteredSide{{"A", &d.A}, {"
 // beside them, which have three digits, hardly differ.
 const sameSpeed = 0.01
 
-// speedWords returns how fast something is that took a ns, and now takes b.
-func speedWords(a, b float64) string {
+// speedWords returns how fast something is that took a, and now takes b. equal is what is said of
+// equal times.
+func speedWords(a, b float64, equal string) string {
 	switch {
 	case math.Abs(b-a) < sameSpeed*min(a, b) || a == b:
-		return "as fast as A"
+		return equal
 	case b > a:
 		return fmt.Sprintf("%s times slower", timesWords(b/a))
 	}
