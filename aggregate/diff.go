@@ -326,7 +326,8 @@ func (c *Changes) TimeChanged() bool {
 
 // order sorts by the size of the change, the largest first. What changed the ranks' own time comes
 // before what moved more bytes. A time that is not worth listing counts as unchanged: otherwise
-// noise would decide the order of everything that takes as long in A and B.
+// noise would decide the order of everything that takes as long in A and B. Of what is equal in
+// all else, it does.
 func (o DiffOptions) order(a, b *Changes) int {
 	size := func(c *Changes) uint64 {
 		if o.IgnoreTime || !c.worthTime(o.inMPI) {
@@ -334,16 +335,19 @@ func (o DiffOptions) order(a, b *Changes) int {
 		}
 		return c.OwnNs.Size()
 	}
-	time := cmp.Compare(size(b), size(a))
+	time, anyTime := cmp.Compare(size(b), size(a)), 0
+	if !o.IgnoreTime {
+		anyTime = cmp.Compare(b.OwnNs.Size(), a.OwnNs.Size())
+	}
 	bytes, messages := cmp.Compare(b.Bytes.Size(), a.Bytes.Size()), cmp.Compare(b.Messages.Size(), a.Messages.Size())
 	calls := cmp.Compare(b.Calls.Size(), a.Calls.Size())
 	switch o.Sort {
 	case InBytes:
-		return cmp.Or(bytes, messages, time, calls)
+		return cmp.Or(bytes, messages, time, calls, anyTime)
 	case InMessages:
-		return cmp.Or(messages, bytes, time, calls)
+		return cmp.Or(messages, bytes, time, calls, anyTime)
 	}
-	return cmp.Or(time, bytes, messages, calls)
+	return cmp.Or(time, bytes, messages, calls, anyTime)
 }
 
 func compareCalls(a, b []CallTotals, o DiffOptions) []CallChange {

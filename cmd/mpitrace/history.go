@@ -49,12 +49,20 @@ and the version its build-id. If the file names of versions differ, such as app-
 and app-1.3, --program app makes them one program. Runs in which a rank did not
 finalize are listed, but not compared.
 
+The first sentences say which numbers of ranks pay, and which version is slower or
+faster by more than its spread.
+
 Scaling: for each version and arguments that ran on several numbers of ranks, the
-efficiencies as defined by POP, for which 100 % is ideal. Computation scaling is the
-time outside MPI of all ranks on the fewest ranks, divided by that on more ranks, for
-the same work. For each call site, the exponent with which its time per rank grows
+speed-up of the wall time over the fewest ranks, the efficiency (the speed-up divided
+by how many times as many ranks there are), the cost in core-seconds (ranks × wall
+time), and the efficiencies as defined by POP, for which 100 % is ideal. Computation
+scaling is the time outside MPI of all ranks on the fewest ranks, divided by that on
+more ranks, for the same work. Ranks that are added pay if they contribute at least
+half of their share: twice the ranks must be 1.5 times faster. This needs three
+numbers of ranks. For each call site, the exponent with which its time per rank grows
 with the number of ranks, the largest first: -1 if the time is divided among the
-ranks, 0 if it is constant, 1 if it is proportional to the number of ranks.
+ranks, 0 if it is constant, 1 if it is proportional to the number of ranks. Exponents
+need three numbers of ranks, and a standard error below 0.5.
 
 Evolution: for the same program, arguments and number of ranks, what changed from
 one version to the next, in the order of their first runs, and which findings
