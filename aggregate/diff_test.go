@@ -141,10 +141,9 @@ func inverse(d *Diff) *Diff {
 	}
 	swap(&out.Total)
 	if d.RunTime != nil {
-		out.RunTime = new(*d.RunTime)
-		out.RunTime.Ns = Measure{out.RunTime.Ns.B, out.RunTime.Ns.A}
-		for i := range out.RunTime.Parts {
-			p := &out.RunTime.Parts[i]
+		r := out.RunTime
+		r.Ns = Measure{r.Ns.B, r.Ns.A}
+		for _, p := range partsOf(r) {
 			p.A, p.B = p.B, p.A
 			swapStatus(&p.Status)
 		}

@@ -31,22 +31,29 @@ func TestTimeChange(t *testing.T) {
 	a := []*profile.Profile{timedProcess(0, 1, 11, 2, 1), timedProcess(1, 2, 9, 1, 1)}
 	b := []*profile.Profile{timedProcess(0, 1, 21, 8, 1), timedProcess(1, 1, 17, 9, 1)}
 	got := Compare(comparedOf(t, a), comparedOf(t, b), DiffOptions{}).RunTime
-	if got.Ns != (Measure{10 * second, 20 * second}) || got.WallTime || got.MayBeNoise || len(got.Parts) != 4 {
+	if got.Ns != (Measure{10 * second, 20 * second}) || got.WallTime || got.MayBeNoise || len(got.CallSites) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	want := []struct {
-		kind        TimePartKind
+	for name, part := range map[string]struct {
+		got         *TimePart
 		a, b, share float64 // s
-	}{{PartCallSite, 1.5, 8.5, 0.7}, {PartOutsideMPI, 6, 8.5, 0.25}, {PartIdle, 1.5, 2, 0.05}, {PartOtherCalls, 1, 1, 0}}
-	for i, w := range want {
-		p := got.Parts[i]
-		if p.Kind != w.kind || p.A != w.a*second || p.B != w.b*second || math.Abs(p.Share-w.share) > 1e-12 {
-			t.Errorf("part %d: %+v, want %+v", i, p, w)
+	}{"line 7": {&got.CallSites[0], 1.5, 8.5, 0.7}, "outside MPI": {got.OutsideMPI, 6, 8.5, 0.25}, "idle": {got.Idle, 1.5, 2, 0.05}, "line 9": {got.OtherCalls, 1, 1, 0}} {
+		if p := part.got; p.A != part.a*second || p.B != part.b*second || math.Abs(p.Share-part.share) > 1e-12 {
+			t.Errorf("%s: %+v, want %+v", name, p, part)
 		}
 	}
-	if s := got.Parts[0].Site; s.Line != 7 || s.Function != "swap" {
+	if s := got.CallSites[0].Site; s.Line != 7 || s.Function != "swap" {
 		t.Errorf("the call site is %+v", s)
 	}
+}
+
+// partsOf returns all parts of the run time.
+func partsOf(c *TimeChange) []*TimePart {
+	out := []*TimePart{c.OtherCalls, c.OutsideMPI, c.Idle}
+	for i := range c.CallSites {
+		out = append(out, &c.CallSites[i])
+	}
+	return out
 }
 
 // TestTimePartsAddUp requires that the changes of the parts add up to that of the run time, with
@@ -70,8 +77,8 @@ func TestTimePartsAddUp(t *testing.T) {
 	} {
 		c := Compare(comparedOf(t, jobs[0]()), comparedOf(t, jobs[1]()), DiffOptions{}).RunTime
 		sum, shares := 0.0, 0.0
-		for i := range c.Parts {
-			sum, shares = sum+c.Parts[i].Change(), shares+c.Parts[i].Share
+		for _, p := range partsOf(c) {
+			sum, shares = sum+p.B-p.A, shares+p.Share
 		}
 		if want := float64(c.Ns.B) - float64(c.Ns.A); math.Abs(sum-want) > 1 || want != 0 && math.Abs(shares-1) > 1e-6 {
 			t.Errorf("%s: the parts change by %g ns, %g of the whole, and the run time by %g", name, sum, shares, want)

@@ -31,12 +31,7 @@ type diffOptions struct {
 	page        pageOptions
 }
 
-func newDiff() *cobra.Command {
-	var o diffOptions
-	cmd := &cobra.Command{
-		Use:   "diff A B",
-		Short: "Show the differences between two runs",
-		Long: `Show what changed from run A to run B: time, bytes and messages, in total and by
+const diffHelp = `Show what changed from run A to run B: time, bytes and messages, in total and by
 call, call site, communicator and pair of ranks. Each is
 ` + profileInputs + `.
 Arrow files do not have settings: with one, settings, MPI variables and late receives
@@ -83,7 +78,14 @@ compared: see run --strict.
 
 The exit status is 0 if both runs can be read, even if they differ; 1 on an error,
 or if --fail-if-worse is used and a recording is damaged; 2 if the command line is
-wrong; 4 if B exceeds the limits of --fail-if-worse.`,
+wrong; 4 if B exceeds the limits of --fail-if-worse.`
+
+func newDiff() *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Show the differences between two runs",
+		Long:  diffHelp,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace diff --sort bytes --top all old new
   mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new

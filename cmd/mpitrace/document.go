@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/views"
@@ -25,14 +26,20 @@ func (d document) MarshalJSON() ([]byte, error) {
 	}{d.sections})
 }
 
-// verdict is the text of the section "verdict", by itself.
-type verdict struct {
-	Verdict string `json:"verdict"`
-}
-
-// withVerdict returns the object of a struct, which begins with the verdict of its sections.
+// withVerdict returns the object of a struct, which begins with the sentences of the section
+// "verdict".
 func withVerdict(of any, sections []views.Section) (json.RawMessage, error) {
-	return text.JoinJSON(verdict{views.Verdict(sections)}, of)
+	var words []string
+	for _, s := range sections {
+		for _, b := range s.Blocks {
+			if s.ID == "verdict" && b.Text != nil {
+				words = append(words, b.Text.Text)
+			}
+		}
+	}
+	return text.JoinJSON(struct {
+		Verdict string `json:"verdict"`
+	}{strings.Join(words, " ")}, of)
 }
 
 // writeDocument writes a struct with the sections of its view and the version of the schema.

@@ -32,12 +32,7 @@ type historyOptions struct {
 	limits      aggregate.Limits // parsed from failIfWorse
 }
 
-func newHistory() *cobra.Command {
-	var o historyOptions
-	cmd := &cobra.Command{
-		Use:   "history RUN...",
-		Short: "Show many runs: repetitions, scaling, and what changed between versions",
-		Long: `Show many runs together. Each RUN is a directory that contains runs, or
+const historyHelp = `Show many runs together. Each RUN is a directory that contains runs, or
 ` + profileInputs + `.
 The runs are read one after the other, and nothing is written to them. Runs that are
 damaged or empty are named and left out.
@@ -81,7 +76,14 @@ LIMIT is as in mpitrace diff, but differences that are not changes are ignored.
 
 The exit status is 0 if there are runs to show, even if they differ; 1 on an error,
 or if --fail-if-worse is used and a run is damaged; 2 if the command line is wrong or
-there is no run; 4 if a version exceeds the limits of --fail-if-worse.`,
+there is no run; 4 if a version exceeds the limits of --fail-if-worse.`
+
+func newHistory() *cobra.Command {
+	var o historyOptions
+	cmd := &cobra.Command{
+		Use:   "history RUN...",
+		Short: "Show many runs: repetitions, scaling, and what changed between versions",
+		Long:  historyHelp,
 		Example: `  mpitrace history runs
   mpitrace history --json mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace history --html history.html runs

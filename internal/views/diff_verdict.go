@@ -25,7 +25,7 @@ const leastStart = 0.1
 
 // verdict returns the section that says first how the run time changed, and what carries the change.
 func (d *diff) verdict() Section {
-	out := Section{ID: verdictID, Title: "Verdict"}
+	out := Section{ID: "verdict", Title: "Verdict"}
 	out.Say(strings.Join(slices.DeleteFunc([]string{d.speed(), d.start(), d.noise(), d.volume()}, func(s string) bool { return s == "" }), " "))
 	return out
 }
@@ -133,83 +133,74 @@ func timesWords(ratio float64) string {
 	return text.Count(uint64(ratio + 0.5))
 }
 
+// carrier is a part of the run time with its words.
+type carrier struct {
+	*aggregate.TimePart
+	name  string
+	where string // "… of the difference is <where>"; empty if it is "<name> carries … of the difference"
+}
+
 // largeParts returns the parts that carry much of the change of the run time, the largest first.
 // There are none if the run time hardly changed.
-func largeParts(t *aggregate.TimeChange) (out []*aggregate.TimePart) {
-	if t.Ns.Size() == 0 || float64(t.Ns.Size()) < sameSpeed*float64(min(t.Ns.A, t.Ns.B)) {
+func largeParts(t *aggregate.TimeChange) (out []carrier) {
+	if t.WallTime || t.Ns.Size() == 0 || float64(t.Ns.Size()) < sameSpeed*float64(min(t.Ns.A, t.Ns.B)) {
 		return nil
 	}
-	for i := range t.Parts {
-		if p := &t.Parts[i]; math.Abs(p.Share) >= leastCarried {
-			out = append(out, p)
-		}
+	for i := range t.CallSites {
+		p := &t.CallSites[i]
+		only := map[aggregate.DiffStatus]string{aggregate.StatusNew: " (only in B)", aggregate.StatusGone: " (only in A)"}[p.Status]
+		out = append(out, carrier{p, fmt.Sprintf("MPI_%s at %s%s", p.Call, p.Site.Label, only), ""})
 	}
+	out = append(out, carrier{t.OutsideMPI, "the time outside MPI", "outside MPI"},
+		carrier{t.OtherCalls, "other MPI calls together", "in other MPI calls together"},
+		carrier{t.Idle, "the time of ranks that ended early or began later", "in ranks that ended early or began later"})
+	out = slices.DeleteFunc(out, func(c carrier) bool { return math.Abs(c.Share) < leastCarried })
+	slices.SortStableFunc(out, func(x, y carrier) int { return cmp.Compare(math.Abs(y.Share), math.Abs(x.Share)) })
 	return out
 }
 
 // carriersOf returns the parts that the verdict names: the largest whose change is certain.
-func carriersOf(t *aggregate.TimeChange) []*aggregate.TimePart {
-	certain := slices.DeleteFunc(largeParts(t), func(p *aggregate.TimePart) bool { return !p.Certain() })
+func carriersOf(t *aggregate.TimeChange) []carrier {
+	certain := slices.DeleteFunc(largeParts(t), func(c carrier) bool { return !c.Certain() })
 	return certain[:min(len(certain), mostCarriers)]
 }
 
 // carriersWords says what carries a change. If some parts became longer and others shorter, shares
 // of the difference would mean little: some are negative, and others above 100 %.
-func carriersWords(parts []*aggregate.TimePart) string {
-	opposed := slices.ContainsFunc(parts, func(p *aggregate.TimePart) bool { return p.Share < 0 })
-	var words []string
-	for i, p := range parts {
+func carriersWords(parts []carrier) string {
+	opposed := slices.ContainsFunc(parts, func(c carrier) bool { return c.Share < 0 })
+	words, before := make([]string, len(parts)), ""
+	for i := range parts {
+		words[i] = parts[i].share(i == 0)
 		if opposed {
-			words = append(words, partTime(p, i == 0))
-		} else {
-			words = append(words, partShare(p, i == 0))
+			words[i], before = parts[i].time(i == 0), "in the mean over ranks, "
 		}
 	}
-	if opposed {
-		return "in the mean over ranks, " + strings.Join(words, ", ")
-	}
-	return strings.Join(words, ", ")
+	return before + strings.Join(words, ", ")
 }
 
-// partName returns the subject of a clause about a part.
-func partName(p *aggregate.TimePart) string {
-	switch p.Kind {
-	case aggregate.PartCallSite:
-		only := map[aggregate.DiffStatus]string{aggregate.StatusNew: " (only in B)", aggregate.StatusGone: " (only in A)"}[p.Status]
-		return fmt.Sprintf("MPI_%s at %s%s", p.Call, p.Site.Label, only)
-	case aggregate.PartOtherCalls:
-		return "other MPI calls together"
-	case aggregate.PartOutsideMPI:
-		return "the time outside MPI"
-	}
-	return "the time of ranks that ended early or began later"
-}
-
-// partShare returns the share of the difference that a part carries.
-func partShare(p *aggregate.TimePart, first bool) string {
-	share, of := fmt.Sprintf("%.0f %%", 100*p.Share), ""
+// share returns the share of the difference that the part carries.
+func (c *carrier) share(first bool) string {
+	share := fmt.Sprintf("%.0f %%", 100*c.Share)
 	if first {
-		of = " of the difference"
+		share += " of the difference"
 	}
-	switch p.Kind {
-	case aggregate.PartOutsideMPI:
-		return share + of + " is outside MPI"
-	case aggregate.PartIdle:
-		return share + of + " is in ranks that ended early or began later"
+	if c.where != "" {
+		return fmt.Sprintf("%s is %s", share, c.where)
 	}
-	return fmt.Sprintf("%s carries %s%s", partName(p), share, of)
+	return fmt.Sprintf("%s carries %s", c.name, share)
 }
 
-// partTime returns by how much longer a part is. Shares would mean little: some are negative.
-func partTime(p *aggregate.TimePart, first bool) string {
-	words, more := partName(p)+" ", "longer"
+// time returns by how much longer the part is in B.
+func (c *carrier) time(first bool) string {
+	words, more := c.name+" ", "longer"
 	if first {
 		words += "takes "
 	}
-	if p.Change() < 0 {
+	if c.B < c.A {
 		more = "shorter"
 	}
-	return words + text.Duration(math.Abs(p.Change()), false) + " " + more
+	return words + text.Duration(math.Abs(c.B-c.A), false) + " " + more
 }
 
 // start returns the sentence about MPI_Init and MPI_Finalize, if their time changed much.
@@ -237,15 +228,13 @@ func (d *diff) noise() string {
 			shared = append(shared, side.letter)
 		}
 	}
-	words := ""
-	if len(shared) > 0 {
-		words = fmt.Sprintf("Ranks shared cores in %s: times are uncertain, and one run each is not enough.", text.List(shared))
+	switch {
+	case len(shared) > 0:
+		return fmt.Sprintf("Ranks shared cores in %s: times are uncertain. Run each three times, and see mpitrace history.", text.List(shared))
+	case t.MayBeNoise && t.Ns.Changed():
+		return "One run each does not tell so small a difference from noise: run each three times, and see mpitrace history."
 	}
-	if t.MayBeNoise && t.Ns.Changed() {
-		words = strings.TrimSpace(words + " " + fmt.Sprintf("One run each does not tell this difference from noise (it is below %.0f %%, or %s): run each three times, and see mpitrace history.",
-			100*aggregate.SmallChange, text.Duration(aggregate.SmallChangeNs, false)))
-	}
-	return words
+	return ""
 }
 
 // volume returns the sentence about bytes and messages, if times do not say what carries a

@@ -55,41 +55,48 @@ func verdictOf(t *testing.T, a, b profile.Source, ignoreTime bool) string {
 	return sections[0].Blocks[0].Text.Text
 }
 
-const noise = " One run each does not tell this difference from noise (it is below 12 %, or 10.0 ms): run each three times, and see mpitrace history."
+const noise = " One run each does not tell so small a difference from noise: run each three times, and see mpitrace history."
+
+// Changes of the profiles of a job.
+
+func off(p *profile.Profile) {
+	p.Timing = profile.TimingOff
+	for i := range p.Rows {
+		p.Rows[i].TimeNs, p.Rows[i].MinNs, p.Rows[i].MaxNs = 0, 0, 0
+	}
+}
+
+func shared(p *profile.Profile) {
+	p.Host = "n0"
+	p.Placement = &profile.Placement{Processors: "0", NodeProcessors: 4, NodeCores: 4, NodeSockets: 1}
+}
+
+func sampled(stderr uint64) func(*profile.Profile) {
+	return func(p *profile.Profile) {
+		p.Timing = profile.TimingSampled
+		for i := range p.Rows {
+			p.Rows[i].TimeErrorNs = stderr
+		}
+	}
+}
+
+func threeTimesTheBytes(p *profile.Profile) {
+	for i := range p.Rows {
+		if r := &p.Rows[i]; r.Call == "Allreduce" {
+			r.Bytes *= 3
+		}
+	}
+}
+
+func rank1Killed(p *profile.Profile) {
+	if p.Rank == 1 {
+		p.State = profile.Running
+	}
+}
 
 // TestDiffVerdict compares sentences with the times that the jobs were made with.
 func TestDiffVerdict(t *testing.T) {
 	base := timed{outside: 8, allreduce: 1, barrier: 1}
-	off := func(p *profile.Profile) {
-		p.Timing = profile.TimingOff
-		for i := range p.Rows {
-			p.Rows[i].TimeNs, p.Rows[i].MinNs, p.Rows[i].MaxNs = 0, 0, 0
-		}
-	}
-	shared := func(p *profile.Profile) {
-		p.Host = "n0"
-		p.Placement = &profile.Placement{Processors: "0", NodeProcessors: 4, NodeCores: 4, NodeSockets: 1}
-	}
-	sampled := func(stderr uint64) func(*profile.Profile) {
-		return func(p *profile.Profile) {
-			p.Timing = profile.TimingSampled
-			for i := range p.Rows {
-				p.Rows[i].TimeErrorNs = stderr
-			}
-		}
-	}
-	more := func(p *profile.Profile) {
-		for i := range p.Rows {
-			if r := &p.Rows[i]; r.Call == "Allreduce" {
-				r.Bytes *= 3
-			}
-		}
-	}
-	killed := func(p *profile.Profile) {
-		if p.Rank == 1 {
-			p.State = profile.Running
-		}
-	}
 	for name, c := range map[string]struct {
 		a, b       profile.Source
 		ignoreTime bool
@@ -111,10 +118,10 @@ func TestDiffVerdict(t *testing.T) {
 			"B is 1.3 times slower (6.00 ms → 8.00 ms); 100 % of the difference is outside MPI." + noise},
 		"equal": {base, base, false, "B is as fast as A (10.0 s → 10.0 s). B sends as many bytes and messages as A."},
 		"shared cores": {base, timed{outside: 18, allreduce: 1, barrier: 1, change: shared}, false,
-			"B is 2.0 times slower (10.0 s → 20.0 s); 100 % of the difference is outside MPI. Ranks shared cores in B: times are uncertain, and one run each is not enough."},
+			"B is 2.0 times slower (10.0 s → 20.0 s); 100 % of the difference is outside MPI. Ranks shared cores in B: times are uncertain. Run each three times, and see mpitrace history."},
 		// 40 ms in MPI_Init and 9 ms in MPI_Finalize are part of the wall time. Each of 2 ranks
 		// sends 100 times 8 bytes to the other one at each call site.
-		"not timed": {base, timed{outside: 18, allreduce: 1, barrier: 1, change: func(p *profile.Profile) { off(p); more(p) }}, false,
+		"not timed": {base, timed{outside: 18, allreduce: 1, barrier: 1, change: func(p *profile.Profile) { off(p); threeTimesTheBytes(p) }}, false,
 			"B is 2.0 times slower (wall time 10.0 s → 20.0 s); times of calls were not recorded (--timing off in B), so what carries the difference is not known. " +
 				"B sends 2.0 times as many bytes (3.12 KiB → 6.25 KiB), most of the difference by MPI_Allreduce at step app.c:10."},
 		"sampled": {base, timed{outside: 11.1, allreduce: 7.2, barrier: 1.7, change: sampled(100 * jobs.MS)}, false,
@@ -122,7 +129,7 @@ func TestDiffVerdict(t *testing.T) {
 		"within the error": {base, timed{outside: 11.1, allreduce: 7.2, barrier: 1.7, change: sampled(20_000 * jobs.MS)}, false,
 			"B is 2.0 times slower (10.0 s → 20.0 s); what carries the difference is within the error of --timing sampled. B sends as many bytes and messages as A."},
 		"ignored":    {base, timed{outside: 18, barrier: 1}, true, "Times are not compared (--ignore-time). B sends 50.0 % fewer bytes (3.12 KiB → 1.56 KiB), most of the difference by MPI_Allreduce at step app.c:10."},
-		"unfinished": {base, timed{outside: 1, allreduce: 1, barrier: 1, change: killed}, false, "The times do not compare: 1 of 2 ranks in B did not reach MPI_Finalize. B sends as many bytes and messages as A."},
+		"unfinished": {base, timed{outside: 1, allreduce: 1, barrier: 1, change: rank1Killed}, false, "The times do not compare: 1 of 2 ranks in B did not reach MPI_Finalize. B sends as many bytes and messages as A."},
 	} {
 		if got := verdictOf(t, c.a, c.b, c.ignoreTime); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)

@@ -1,8 +1,6 @@
 package views
 
 import (
-	"strings"
-
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -99,22 +97,3 @@ func (d *Drawing) clean() {
 		}
 	}
 }
-
-// Verdict returns the sentences of the section "verdict".
-func Verdict(sections []Section) string {
-	var words []string
-	for _, s := range sections {
-		if s.ID != verdictID {
-			continue
-		}
-		for _, b := range s.Blocks {
-			if b.Text != nil {
-				words = append(words, b.Text.Text)
-			}
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// verdictID is the section that says first, in a sentence or two, what a view shows.
-const verdictID = "verdict"

@@ -15,7 +15,7 @@ const mostVerdicts = 3
 
 // verdict returns the section that says first how many ranks pay, and which version is slower.
 func (p *past) verdict() Section {
-	out := Section{ID: verdictID, Title: "Verdict"}
+	out := Section{ID: "verdict", Title: "Verdict"}
 	out.sentences(p.scalingVerdicts(), "program")
 	out.sentences(p.versionVerdicts(), "step")
 	return out

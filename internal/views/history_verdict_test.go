@@ -31,7 +31,15 @@ func sentencesOf(t *testing.T, runs []*history.PastRun) string {
 	if err := h.Compute(func(a, b *history.PastRun) (*aggregate.Diff, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
-	return views.Verdict(views.History(h, views.HistoryView{Top: -1}))
+	var words []string
+	for _, s := range views.History(h, views.HistoryView{Top: -1}) {
+		for _, b := range s.Blocks {
+			if s.ID == "verdict" {
+				words = append(words, b.Text.Text)
+			}
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // TestScalingVerdict compares the sentence with the wall times that the jobs were made with.
