@@ -113,14 +113,14 @@ func sharedWords(s *history.Scaling) string {
 // versionVerdicts returns a sentence for each step to a version whose wall time changed, the newest
 // first, or one if there is none.
 func (p *past) versionVerdicts() (out []string) {
-	steps, known, shared := 0, true, ""
+	steps, known, shared, changed := 0, true, "", ""
 	for i := range p.Evolution {
 		e := &p.Evolution[i]
 		steps += len(e.Steps)
 		for k := len(e.Steps) - 1; k >= 0; k-- {
 			s := &e.Steps[k]
 			known = known && s.SpreadKnown
-			shared = cmp.Or(shared, sharedInStep(s))
+			shared, changed = cmp.Or(shared, sharedInStep(s)), cmp.Or(changed, changedInStep(s))
 			if c := s.WallTime(); c != nil {
 				out = append(out, p.versionVerdict(e, s, c))
 			}
@@ -129,9 +129,9 @@ func (p *past) versionVerdicts() (out []string) {
 	switch {
 	case steps == 0 || len(out) > 0:
 	case known:
-		out = append(out, "No version's wall time differs by more than its spread."+shared)
+		out = append(out, "No version's wall time differs by more than its spread."+changed+shared)
 	default:
-		out = append(out, fmt.Sprintf("No version's wall time differs by %.0f %% or more; a version ran only once, so smaller differences are not known.", 100*history.MinRelative)+shared)
+		out = append(out, fmt.Sprintf("No version's wall time differs by %.0f %% or more; a version ran only once, so smaller differences are not known.", 100*history.MinRelative)+changed+shared)
 	}
 	return out
 }
@@ -148,6 +148,27 @@ func (p *past) versionVerdict(e *history.Evolution, s *history.Step, c *history.
 		words += ", but a version ran only once: this may be noise. Run each version three times."
 	}
 	return words + sharedInStep(s)
+}
+
+// changedInStep returns a sentence about the largest change of a step; nothing if there is none.
+func changedInStep(s *history.Step) string {
+	if len(s.Changes) == 0 {
+		return ""
+	}
+	c, more := &s.Changes[0], ""
+	words := ""
+	switch {
+	case c.Of == history.OfCallSite:
+		words = fmt.Sprintf(" of MPI_%s at %s", c.Call, c.Name)
+	case c.Of == history.OfCall:
+		words = " of MPI_" + c.Name
+	case c.Measure == history.Time:
+		words = " " + c.Name
+	}
+	if n := len(s.Changes) - 1; n > 0 {
+		more = fmt.Sprintf(", and %s below", text.CountOf(n, "other change"))
+	}
+	return fmt.Sprintf(" What changed: %s%s%s.", c.Measure, words, more)
 }
 
 // sharedInStep returns a sentence if ranks shared cores in a run of a step.
