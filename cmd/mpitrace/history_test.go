@@ -118,6 +118,7 @@ func twoVersions(t *testing.T) string {
 // MPI are 8 s × 4^-0.9 = 2.30 s, in the Allreduce 0.8 s × √4 = 1.60 s and then 8 s, in the Barrier
 // 0.25 s, and in MPI_Init and MPI_Finalize 49 ms.
 func TestVerdicts(t *testing.T) {
+	t.Setenv("LC_ALL", "C.UTF-8")
 	dir := twoVersions(t)
 	a, b := filepath.Join(dir, "a0"), filepath.Join(dir, "b0")
 	for _, test := range []struct {

@@ -26,7 +26,7 @@ const leastStart = 0.1
 // verdict returns the section that says first how the run time changed, and what carries the change.
 func (d *diff) verdict() Section {
 	out := Section{ID: "verdict", Title: "Verdict"}
-	out.Say(strings.Join(slices.DeleteFunc([]string{d.speed(), d.start(), d.noise(), d.volume()}, func(s string) bool { return s == "" }), " "))
+	out.Say(strings.Join(slices.DeleteFunc([]string{d.speed(), d.start(), d.volume(), d.noise()}, func(s string) bool { return s == "" }), " "))
 	return out
 }
 
