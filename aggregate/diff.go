@@ -36,6 +36,8 @@ type Diff struct {
 
 	TimesCompared bool `json:"times_compared"` // false if calls were not timed: times of calls are then null
 
+	RunTime *TimeChange `json:"run_time"` // null if the times of a side are not known or are ignored, or if a rank did not finalize
+
 	WallTime        Lifetime `json:"wall_time_ns"`
 	ApplicationTime Lifetime `json:"application_time_ns"`
 	InitFinalize    Measure  `json:"init_finalize_time_ns"` // not included in any other time here
@@ -64,6 +66,8 @@ type DiffSide struct {
 	Started       time.Time `json:"started"`
 	RanksExpected int       `json:"ranks_expected"`
 	RanksRecorded int       `json:"ranks_recorded"`
+	Unfinished    int       `json:"unfinished_ranks"` // recorded ranks that did not reach MPI_Finalize
+	SharedCores   bool      `json:"shared_cores"`     // whether ranks shared cores, so that times are uncertain
 	Hosts         int       `json:"hosts"`
 	Timing        string    `json:"timing"`
 	Receives      string    `json:"receives"`
@@ -158,6 +162,7 @@ type Changes struct {
 	TimeNs Measure `json:"time_ns"`
 
 	TimeVariance Variance `json:"time_error_ns"` // variance of the difference of the times
+	OwnNs        Measure  `json:"own_time_ns"`   // as in Totals
 }
 
 // CallChange is the change of an MPI function.
@@ -175,24 +180,29 @@ type CommChange struct {
 
 // DiffOptions selects what is compared, and the order of the results.
 type DiffOptions struct {
-	Sort       MeasureName // InBytes if empty
+	Sort       MeasureName // InTime if empty
 	Pairs      int         // number of pairs to list; all if negative
 	IgnoreTime bool        // leave out what differs only in time
 
 	// SettingsUnknown is set if the settings of A or B are not known. Then settings,
 	// variables and late receives are not compared.
 	SettingsUnknown bool
+
+	inMPI Measure // time in MPI, of which a time must be a part that matters to be sorted by
 }
 
 // Compare computes the difference. Nothing may be added to the jobs after that.
 func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 	x, y := a.summarize(), b.summarize()
 	compared := a.wasTimed() && b.wasTimed()
-	o.IgnoreTime = o.IgnoreTime || !compared
+	ignored := o.IgnoreTime
+	o.IgnoreTime = ignored || !compared
 	if x.Receives != y.Receives {
 		x.forgetReceived()
 		y.forgetReceived()
 	}
+	total := totalChanges(x, y)
+	o.inMPI = total.TimeNs
 	d := &Diff{
 		TimesCompared:   compared,
 		A:               a.side(x),
@@ -202,12 +212,15 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		InitFinalize:    nanoseconds(x.InitFinalizeTimeS, y.InitFinalizeTimeS),
 		Settings:        compareSettings(a.settingsOf.others(), b.settingsOf.others()),
 		Variables:       compareSettings(a.variables.inForce(), b.variables.inForce()),
-		Total:           totalChanges(x, y),
+		Total:           total,
 		Calls:           compareCalls(x.Calls, y.Calls, o),
 		CallSites:       compareSites(x.CallSites, y.CallSites, o),
 		Comms:           compareComms(a.comms, b.comms, o),
 		Late:            compareLate(x, y, &a.late, &b.late, o),
 		Counters:        compareCounters(x.Pvars, y.Pvars, o),
+	}
+	if !ignored {
+		d.RunTime = d.timeChange(x, y)
 	}
 	d.Pairs = comparePairsOf(a.Job, b.Job, o)
 	if o.SettingsUnknown {
@@ -218,8 +231,8 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 
 func (c *ComparedJob) side(s *Summary) DiffSide {
 	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
-		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts),
-		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
+		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Unfinished: len(c.Recorded()) - len(c.finalized()),
+		SharedCores: len(c.oversubscriptions()) > 0, Hosts: len(s.Hosts), Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
 }
 
 // wasTimed reports whether the calls of all processes were timed.
@@ -280,6 +293,7 @@ func changesOf(a, b *CallTotals) Changes {
 	c.Transfers = trafficOf(x, y)
 	c.Calls, c.TimeNs = Measure{a.Calls, b.Calls}, Measure{a.TimeNs, b.TimeNs}
 	c.TimeVariance = a.TimeVariance + b.TimeVariance
+	c.OwnNs = Measure{a.OwnNs, b.OwnNs}
 	if c.Status == StatusChanged && !c.Differs(false) {
 		c.Status = StatusSame
 	}
@@ -310,21 +324,30 @@ func (c *Changes) TimeChanged() bool {
 	return c.TimeNs.Changed() && float64(c.TimeNs.Size()) > Certain*c.TimeVariance.StandardError()
 }
 
-// order sorts by the size of the change, the largest first.
+// order sorts by the size of the change, the largest first. What changed the ranks' own time comes
+// before what moved more bytes. A time that is not worth listing counts as unchanged: otherwise
+// noise would decide the order of everything that takes as long in A and B. Of what is equal in
+// all else, it does.
 func (o DiffOptions) order(a, b *Changes) int {
-	time := cmp.Compare(b.TimeNs.Size(), a.TimeNs.Size())
-	if o.IgnoreTime {
-		time = 0
+	size := func(c *Changes) uint64 {
+		if o.IgnoreTime || !c.worthTime(o.inMPI) {
+			return 0
+		}
+		return c.OwnNs.Size()
+	}
+	time, anyTime := cmp.Compare(size(b), size(a)), 0
+	if !o.IgnoreTime {
+		anyTime = cmp.Compare(b.OwnNs.Size(), a.OwnNs.Size())
 	}
 	bytes, messages := cmp.Compare(b.Bytes.Size(), a.Bytes.Size()), cmp.Compare(b.Messages.Size(), a.Messages.Size())
 	calls := cmp.Compare(b.Calls.Size(), a.Calls.Size())
 	switch o.Sort {
-	case InTime:
-		return cmp.Or(time, bytes, messages, calls)
+	case InBytes:
+		return cmp.Or(bytes, messages, time, calls, anyTime)
 	case InMessages:
-		return cmp.Or(messages, bytes, time, calls)
+		return cmp.Or(messages, bytes, time, calls, anyTime)
 	}
-	return cmp.Or(bytes, messages, time, calls)
+	return cmp.Or(time, bytes, messages, calls, anyTime)
 }
 
 func compareCalls(a, b []CallTotals, o DiffOptions) []CallChange {

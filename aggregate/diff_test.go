@@ -36,23 +36,23 @@ func traffic(bytesA, bytesB, messagesA, messagesB uint64) Transfers {
 // (Allreduce) ms.
 func TestCompare(t *testing.T) {
 	d := Compare(comparedOf(t, fixture()), comparedOf(t, changedFixture()), DiffOptions{Pairs: -1})
-	if want := (Changes{StatusChanged, traffic(762, 862, 46, 46), Measure{45, 46}, Measure{2200 * ms, 2400 * ms}, 0}); d.Total != want {
+	if want := (Changes{StatusChanged, traffic(762, 862, 46, 46), Measure{45, 46}, Measure{2200 * ms, 2400 * ms}, 0, Measure{2200 * ms, 2400 * ms}}); d.Total != want {
 		t.Errorf("total %+v, want %+v", d.Total, want)
 	}
 	calls := []CallChange{
-		{"Send", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{1000 * ms, 1000 * ms}, 0}},
-		{"Recv", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{800 * ms, 800 * ms}, 0}},
-		{"Put", Changes{StatusGone, traffic(60, 0, 1, 0), Measure{1, 0}, Measure{}, 0}},
-		{"Rput", Changes{StatusNew, traffic(0, 60, 0, 1), Measure{0, 1}, Measure{}, 0}},
-		{"Allreduce", Changes{StatusChanged, traffic(192, 192, 24, 24), Measure{8, 8}, Measure{400 * ms, 600 * ms}, 0}},
-		{"Barrier", Changes{StatusChanged, Transfers{}, Measure{4, 5}, Measure{}, 0}},
+		{"Allreduce", Changes{StatusChanged, traffic(192, 192, 24, 24), Measure{8, 8}, Measure{400 * ms, 600 * ms}, 0, Measure{400 * ms, 600 * ms}}},
+		{"Send", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{1000 * ms, 1000 * ms}, 0, Measure{1000 * ms, 1000 * ms}}},
+		{"Recv", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{800 * ms, 800 * ms}, 0, Measure{800 * ms, 800 * ms}}},
+		{"Put", Changes{StatusGone, traffic(60, 0, 1, 0), Measure{1, 0}, Measure{}, 0, Measure{}}},
+		{"Rput", Changes{StatusNew, traffic(0, 60, 0, 1), Measure{0, 1}, Measure{}, 0, Measure{}}},
+		{"Barrier", Changes{StatusChanged, Transfers{}, Measure{4, 5}, Measure{}, 0, Measure{}}},
 	}
-	slices.SortStableFunc(calls[:2], func(a, b CallChange) int { return strings.Compare(a.Call, b.Call) })
+	slices.SortStableFunc(calls[1:3], func(a, b CallChange) int { return strings.Compare(a.Call, b.Call) })
 	if diff := gocmp.Diff(calls, d.Calls); diff != "" {
 		t.Errorf("calls:\n%s", diff)
 	}
 	comms := []CommChange{
-		{"MPI_COMM_WORLD", Changes{StatusChanged, traffic(748, 848, 44, 44), Measure{39, 39}, Measure{2200 * ms, 2400 * ms}, 0}},
+		{"MPI_COMM_WORLD", Changes{StatusChanged, traffic(748, 848, 44, 44), Measure{39, 39}, Measure{2200 * ms, 2400 * ms}, 0, Measure{2200 * ms, 2400 * ms}}},
 	}
 	if diff := gocmp.Diff(comms, d.Comms); diff != "" {
 		t.Errorf("communicators:\n%s", diff)
@@ -73,9 +73,16 @@ func TestCompareWithoutTime(t *testing.T) {
 	if slices.ContainsFunc(d.Calls, func(c CallChange) bool { return c.Call == "Allreduce" }) || len(d.Calls) != 5 {
 		t.Errorf("got %+v, want all but Allreduce", d.Calls)
 	}
-	byTime := Compare(comparedOf(t, fixture()), comparedOf(t, changedFixture()), DiffOptions{Sort: InTime})
+	if d.Calls[0].Call == "Allreduce" || d.Calls[0].Bytes.Size() != 100 {
+		t.Errorf("without time %+v comes first", d.Calls[0])
+	}
+	byTime := Compare(comparedOf(t, fixture()), comparedOf(t, changedFixture()), DiffOptions{})
 	if byTime.Calls[0].Call != "Allreduce" {
 		t.Errorf("by time %s comes first", byTime.Calls[0].Call)
+	}
+	byBytes := Compare(comparedOf(t, fixture()), comparedOf(t, changedFixture()), DiffOptions{Sort: InBytes})
+	if byBytes.Calls[0].Bytes.Size() != 100 {
+		t.Errorf("by bytes %+v comes first", byBytes.Calls[0])
 	}
 	if len(byTime.Pairs.Most) != 0 || byTime.Pairs.Changed != 1 {
 		t.Errorf("pairs %+v, want one that is counted and not listed", byTime.Pairs)
@@ -128,11 +135,19 @@ func inverse(d *Diff) *Diff {
 	}
 	swap := func(c *Changes) {
 		swapStatus(&c.Status)
-		for _, m := range []*Measure{&c.Bytes, &c.Messages, &c.Calls, &c.TimeNs} {
+		for _, m := range []*Measure{&c.Bytes, &c.Messages, &c.Calls, &c.TimeNs, &c.OwnNs} {
 			m.A, m.B = m.B, m.A
 		}
 	}
 	swap(&out.Total)
+	if d.RunTime != nil {
+		r := out.RunTime
+		r.Ns = Measure{r.Ns.B, r.Ns.A}
+		for _, p := range partsOf(r) {
+			p.A, p.B = p.B, p.A
+			swapStatus(&p.Status)
+		}
+	}
 	for i := range out.Calls {
 		swap(&out.Calls[i].Changes)
 	}

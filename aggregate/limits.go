@@ -26,8 +26,8 @@ type Limits map[MeasureName]float64
 
 // Changes of time below these thresholds are considered noise.
 const (
-	minTimeShare    = 0.01      // share of the time in MPI below which a time is ignored, see Matters
-	MinTimeChange   = 0.01      // smallest change that is listed, as a share of the time in A
+	minTimeShare    = 0.01      // share of the time in MPI below which a time is ignored, see matters
+	minTimeChange   = 0.01      // smallest change that is listed, as a share of the time in A
 	minTimeIncrease = 1_000_000 // smallest increase that is judged, in ns
 )
 
@@ -103,7 +103,7 @@ func (d *Diff) judge(limits Limits, of string, c *Changes) {
 	}
 	check(InBytes, c.Bytes)
 	check(InMessages, c.Messages)
-	if d.TimesCompared && d.Matters(c.TimeNs) && c.TimeNs.Size() >= minTimeIncrease && c.TimeChanged() {
+	if d.TimesCompared && c.TimeNs.matters(d.Total.TimeNs) && c.TimeNs.Size() >= minTimeIncrease && c.TimeChanged() {
 		check(InTime, c.TimeNs)
 	}
 }
@@ -112,10 +112,18 @@ func (m Measure) exceeds(percent float64) bool {
 	return m.B > m.A && 100*float64(m.B-m.A) > percent*float64(m.A)
 }
 
-// Matters reports whether a time is at least 1 % of the time in MPI, in A or in
+// matters reports whether a time is at least 1 % of the time in MPI, in A or in
 // B.
-func (d *Diff) Matters(ns Measure) bool {
-	total := d.Total.TimeNs
-	return float64(ns.A) >= minTimeShare*float64(total.A) && ns.A > 0 ||
-		float64(ns.B) >= minTimeShare*float64(total.B) && ns.B > 0
+func (m Measure) matters(inMPI Measure) bool {
+	return float64(m.A) >= minTimeShare*float64(inMPI.A) && m.A > 0 ||
+		float64(m.B) >= minTimeShare*float64(inMPI.B) && m.B > 0
+}
+
+// WorthTime reports whether a change of time is listed and sorted by: the time matters, and the
+// change is larger than noise.
+func (d *Diff) WorthTime(c *Changes) bool { return c.worthTime(d.Total.TimeNs) }
+
+func (c *Changes) worthTime(inMPI Measure) bool {
+	share, ok := c.TimeNs.Relative()
+	return c.TimeNs.matters(inMPI) && c.TimeChanged() && (!ok || math.Abs(share) >= minTimeChange)
 }

@@ -34,7 +34,7 @@ func TestParseLimits(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	change := func(bytes, messages, ns Measure) Changes {
-		return Changes{StatusChanged, Transfers{bytes, messages}, Measure{}, ns, 0}
+		return Changes{StatusChanged, Transfers{bytes, messages}, Measure{}, ns, 0, ns}
 	}
 	none := Measure{5, 5}
 	d := &Diff{
@@ -42,13 +42,13 @@ func TestJudge(t *testing.T) {
 		Total:         change(Measure{1000, 1100}, Measure{100, 111}, Measure{1000 * ms, 1000 * ms}),
 		Calls: []CallChange{
 			{"Send", change(Measure{100, 111}, Measure{100, 1}, none)},
-			{"Isend", change(Measure{0, 1}, none, none)},                                            // 0 in A
-			{"Wait", change(none, none, Measure{10 * ms, 12 * ms})},                                 // 1 % of the time in MPI
-			{"Test", change(none, none, Measure{9 * ms, 10*ms - 1})},                                // less than 1 % in both
-			{"Probe", change(none, none, Measure{9 * ms, 90 * ms})},                                 // less than 1 % in A only
-			{"Bcast", change(none, none, Measure{0, 40 * ms})},                                      // new
-			{"Barrier", change(none, none, Measure{500 * ms, 400 * ms})},                            // decreased
-			{"Scan", Changes{StatusChanged, Transfers{}, Measure{1, 100}, Measure{100000, 1e6}, 0}}, // calls are not judged
+			{"Isend", change(Measure{0, 1}, none, none)},                                                                  // 0 in A
+			{"Wait", change(none, none, Measure{10 * ms, 12 * ms})},                                                       // 1 % of the time in MPI
+			{"Test", change(none, none, Measure{9 * ms, 10*ms - 1})},                                                      // less than 1 % in both
+			{"Probe", change(none, none, Measure{9 * ms, 90 * ms})},                                                       // less than 1 % in A only
+			{"Bcast", change(none, none, Measure{0, 40 * ms})},                                                            // new
+			{"Barrier", change(none, none, Measure{500 * ms, 400 * ms})},                                                  // decreased
+			{"Scan", Changes{StatusChanged, Transfers{}, Measure{1, 100}, Measure{100000, 1e6}, 0, Measure{100000, 1e6}}}, // calls are not judged
 		},
 	}
 	d.Judge(Limits{InTime: 10, InBytes: 10, InMessages: 10})

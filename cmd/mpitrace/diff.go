@@ -23,6 +23,7 @@ type diffOptions struct {
 	job         string // "2" or "2:3"; empty for all jobs
 	top         topFlag
 	sort        aggregate.MeasureName
+	sorted      bool // --sort is given
 	ignoreTime  bool
 	limited     bool // --fail-if-worse is given, even if it is empty, for example from an unset variable of a script
 	failIfWorse string
@@ -30,16 +31,21 @@ type diffOptions struct {
 	page        pageOptions
 }
 
-func newDiff() *cobra.Command {
-	var o diffOptions
-	cmd := &cobra.Command{
-		Use:   "diff A B",
-		Short: "Show the differences between two runs",
-		Long: `Show what changed from run A to run B: time, bytes and messages, in total and by
-call, call site, communicator and pair of ranks; the largest change first. Each is
+const diffHelp = `Show what changed from run A to run B: time, bytes and messages, in total and by
+call, call site, communicator and pair of ranks. Each is
 ` + profileInputs + `.
 Arrow files do not have settings: with one, settings, MPI variables and late receives
 are not compared.
+
+The first sentence says by how much B is slower or faster, and which call sites, or
+the time outside MPI, carry the difference: their parts of the change of a rank's run
+time (from MPI_Init to MPI_Finalize), in the mean over ranks. A difference of less
+than 12 % may be noise: run each three times, and use mpitrace history.
+
+What changed the time most comes first, then what changed most in bytes, and in
+messages. With --ignore-time, or if calls were not timed, that is bytes first. --sort
+has other orders. A time is listed, and sorted by, if it is at least 1 % of the time
+in MPI, in A or in B, and changed by at least 1 %.
 
 If both runs have the same number of jobs, these are compared in the order of their
 start. If one run has fewer, each of its jobs is compared with the job of the other
@@ -47,9 +53,8 @@ run that has the same program and number of ranks; if there are several, choose
 with --job. The numbers of ranks may differ: sums are over all ranks, and pairs are
 compared by rank. Bytes and messages are those sent or, if neither run sent any,
 those received. Init and Finalize are shown separately, in the total only. Times are
-sums over all ranks. A time is listed if it is at least 1 % of the time in MPI, in A
-or in B, and changed by at least 1 %. Communicators are matched by name or, if they
-have none, by the function that created them.
+sums over all ranks. Communicators are matched by name or, if they have none, by the
+function that created them.
 
 Call sites are matched by their place in the source, because the program may have
 changed. If a function calls an MPI function from the same number of lines in A and
@@ -73,15 +78,22 @@ compared: see run --strict.
 
 The exit status is 0 if both runs can be read, even if they differ; 1 on an error,
 or if --fail-if-worse is used and a recording is damaged; 2 if the command line is
-wrong; 4 if B exceeds the limits of --fail-if-worse.`,
+wrong; 4 if B exceeds the limits of --fail-if-worse.`
+
+func newDiff() *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Show the differences between two runs",
+		Long:  diffHelp,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
-  mpitrace diff --sort time --top all old new
+  mpitrace diff --sort bytes --top all old new
   mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new
   mpitrace diff --json old/profile.arrow new/profile.arrow
   mpitrace diff --html changes.html old new`,
 		Args: asUsage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.limited = cmd.Flags().Changed("fail-if-worse")
+			o.limited, o.sorted = cmd.Flags().Changed("fail-if-worse"), cmd.Flags().Changed("sort")
 			if err := o.page.check(cmd); err != nil {
 				return usage(err)
 			}
@@ -93,7 +105,7 @@ wrong; 4 if B exceeds the limits of --fail-if-worse.`,
 	f.StringVar(&o.job, "job", "", "compare only the `N`-th job of each run, or N:M, the N-th of A with the M-th of B; a run with one job always uses that one (default: all jobs)")
 	addPage(cmd, &o.page)
 	addTop(cmd, &o.top, "the `number` of changes to list in each table, or all")
-	addWord(cmd, &o.sort, "sort", "sort changes by `KEY`: time, bytes or messages", aggregate.InBytes, aggregate.InTime, aggregate.InMessages)
+	addWord(cmd, &o.sort, "sort", "sort changes by `KEY`: time, bytes or messages", aggregate.InTime, aggregate.InBytes, aggregate.InMessages)
 	f.BoolVar(&o.ignoreTime, "ignore-time", false, "do not compare times; --fail-if-worse LIMIT without a name then does not limit time")
 	f.StringVar(&o.failIfWorse, "fail-if-worse", "", "exit with status 4 if B exceeds A by more than `LIMIT`: 10%, or bytes=0%,time=20%")
 	return cmd
@@ -143,7 +155,7 @@ func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {
 // parse checks the flags, and returns the numbers of the jobs that --job names,
 // from 1; 0 means all.
 func (o *diffOptions) parse() (n, m int, err error) {
-	if o.ignoreTime && o.sort == aggregate.InTime {
+	if o.ignoreTime && o.sorted && o.sort == aggregate.InTime {
 		return 0, 0, errors.New("--sort time cannot be combined with --ignore-time")
 	}
 	if o.limited {
@@ -227,7 +239,12 @@ func (o *diffOptions) write(w io.Writer, diffs []comparison, a, b *source.Run) e
 	if o.json {
 		jobs := []document{}
 		for _, d := range diffs {
-			jobs = append(jobs, document{d.Diff, views.Diff(d.Diff, d.view)})
+			sections := views.Diff(d.Diff, d.view)
+			job, err := withVerdict(d.Diff, sections)
+			if err != nil {
+				return err
+			}
+			jobs = append(jobs, document{job, sections})
 		}
 		return text.WriteJSON(w, struct {
 			Version int        `json:"schema_version"`

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/views"
@@ -23,6 +24,22 @@ func (d document) MarshalJSON() ([]byte, error) {
 	return text.JoinJSON(d.of, struct {
 		Sections []views.Section `json:"sections"`
 	}{d.sections})
+}
+
+// withVerdict returns the object of a struct, which begins with the sentences of the section
+// "verdict".
+func withVerdict(of any, sections []views.Section) (json.RawMessage, error) {
+	var words []string
+	for _, s := range sections {
+		for _, b := range s.Blocks {
+			if s.ID == "verdict" && b.Text != nil {
+				words = append(words, b.Text.Text)
+			}
+		}
+	}
+	return text.JoinJSON(struct {
+		Verdict string `json:"verdict"`
+	}{strings.Join(words, " ")}, of)
 }
 
 // writeDocument writes a struct with the sections of its view and the version of the schema.

@@ -32,12 +32,7 @@ type historyOptions struct {
 	limits      aggregate.Limits // parsed from failIfWorse
 }
 
-func newHistory() *cobra.Command {
-	var o historyOptions
-	cmd := &cobra.Command{
-		Use:   "history RUN...",
-		Short: "Show many runs: repetitions, scaling, and what changed between versions",
-		Long: `Show many runs together. Each RUN is a directory that contains runs, or
+const historyHelp = `Show many runs together. Each RUN is a directory that contains runs, or
 ` + profileInputs + `.
 The runs are read one after the other, and nothing is written to them. Runs that are
 damaged or empty are named and left out.
@@ -49,12 +44,20 @@ and the version its build-id. If the file names of versions differ, such as app-
 and app-1.3, --program app makes them one program. Runs in which a rank did not
 finalize are listed, but not compared.
 
+The first sentences say which numbers of ranks pay, and which version is slower or
+faster by more than its spread.
+
 Scaling: for each version and arguments that ran on several numbers of ranks, the
-efficiencies as defined by POP, for which 100 % is ideal. Computation scaling is the
-time outside MPI of all ranks on the fewest ranks, divided by that on more ranks, for
-the same work. For each call site, the exponent with which its time per rank grows
+speed-up of the wall time over the fewest ranks, the efficiency (the speed-up divided
+by how many times as many ranks there are), the cost in core-seconds (ranks × wall
+time), and the efficiencies as defined by POP, for which 100 % is ideal. Computation
+scaling is the time outside MPI of all ranks on the fewest ranks, divided by that on
+more ranks, for the same work. Ranks that are added pay if they contribute at least
+half of their share: twice the ranks must be 1.5 times faster. This needs three
+numbers of ranks. For each call site, the exponent with which its time per rank grows
 with the number of ranks, the largest first: -1 if the time is divided among the
-ranks, 0 if it is constant, 1 if it is proportional to the number of ranks.
+ranks, 0 if it is constant, 1 if it is proportional to the number of ranks. Exponents
+need three numbers of ranks, and a standard error below 0.5.
 
 Evolution: for the same program, arguments and number of ranks, what changed from
 one version to the next, in the order of their first runs, and which findings
@@ -73,7 +76,14 @@ LIMIT is as in mpitrace diff, but differences that are not changes are ignored.
 
 The exit status is 0 if there are runs to show, even if they differ; 1 on an error,
 or if --fail-if-worse is used and a run is damaged; 2 if the command line is wrong or
-there is no run; 4 if a version exceeds the limits of --fail-if-worse.`,
+there is no run; 4 if a version exceeds the limits of --fail-if-worse.`
+
+func newHistory() *cobra.Command {
+	var o historyOptions
+	cmd := &cobra.Command{
+		Use:   "history RUN...",
+		Short: "Show many runs: repetitions, scaling, and what changed between versions",
+		Long:  historyHelp,
 		Example: `  mpitrace history runs
   mpitrace history --json mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace history --html history.html runs
@@ -284,7 +294,11 @@ func (o *historyOptions) write(w io.Writer, h *history.History) error {
 	sections := views.History(h, views.HistoryView{Top: int(o.top), ChangesFirst: o.markdown})
 	switch {
 	case o.json:
-		return writeDocument(w, h, sections)
+		of, err := withVerdict(h, sections)
+		if err != nil {
+			return err
+		}
+		return writeDocument(w, of, sections)
 	case o.markdown:
 		return terminal.WriteMarkdown(w, sections, terminalFor(w, ""))
 	case o.page.file != "":

@@ -114,6 +114,39 @@ func twoVersions(t *testing.T) string {
 	return dir
 }
 
+// TestVerdicts requires that diff and history begin with the verdict, in text and in JSON. Outside
+// MPI are 8 s × 4^-0.9 = 2.30 s, in the Allreduce 0.8 s × √4 = 1.60 s and then 8 s, in the Barrier
+// 0.25 s, and in MPI_Init and MPI_Finalize 49 ms.
+func TestVerdicts(t *testing.T) {
+	t.Setenv("LC_ALL", "C.UTF-8")
+	dir := twoVersions(t)
+	a, b := filepath.Join(dir, "a0"), filepath.Join(dir, "b0")
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"diff", a, b}, "B is 2.5 times slower (4.15 s → 10.5 s); MPI_Allreduce at step app.c:10 carries 100 % of the difference."},
+		{[]string{"diff", "--ignore-time", a, b}, "Times are not compared (--ignore-time). B sends as many bytes and messages as A."},
+		{[]string{"history", dir}, "Version bb is 2.5 times slower than aa on 4 ranks (4.20 s → 10.6 s), which is more than the spread of repetitions."},
+	} {
+		got := call(test.args...)
+		if words, _, _ := strings.Cut(got.stdout, "\n\n"); strings.Join(strings.Fields(words), " ") != test.want {
+			t.Errorf("%v: got %q, want %q", test.args, words, test.want)
+		}
+		type verdict struct{ Verdict string }
+		var read struct {
+			verdict
+			Jobs []verdict
+		}
+		if err := json.Unmarshal([]byte(call(append(test.args, "--json")...).stdout), &read); err != nil {
+			t.Fatal(err)
+		}
+		if got := append(read.Jobs, read.verdict)[0].Verdict; got != test.want {
+			t.Errorf("%v --json: got %q, want %q", test.args, got, test.want)
+		}
+	}
+}
+
 // files returns the files below a directory with their sizes and times.
 func files(t *testing.T, dir string) (all []string) {
 	t.Helper()

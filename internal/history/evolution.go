@@ -81,6 +81,18 @@ type Change struct {
 // Difference returns the difference of the medians.
 func (c *Change) Difference() float64 { return c.B.Median - c.A.Median }
 
+// wallTime is the name of the change of the wall time, of the longest rank.
+const wallTime = "wall time"
+
+// WallTime returns the change of the wall time; nil if it did not change.
+func (s *Step) WallTime() *Change {
+	i := slices.IndexFunc(s.Changes, func(c Change) bool { return c.Of == OfTotal && c.Name == wallTime })
+	if i < 0 {
+		return nil
+	}
+	return &s.Changes[i]
+}
+
 // evolutionOf returns the evolution of each program, arguments and number of ranks
 // that ran in several versions. Configurations are sorted.
 func evolutionOf(all []Configuration, compare Compare) ([]Evolution, error) {
@@ -113,13 +125,17 @@ func (c *Configuration) evolvesFrom(first *Configuration) bool {
 }
 
 func sideOf(c *Configuration) Side {
-	s := Side{Version: c.Version, Runs: c.Runs, Median: c.median().Dir, WallTimeS: c.WallTimeS}
+	return Side{Version: c.Version, Runs: c.Runs, Median: c.median().Dir, WallTimeS: c.WallTimeS, Oversubscribed: c.sharedCores()}
+}
+
+// sharedCores returns the number of runs whose ranks shared cores.
+func (c *Configuration) sharedCores() (n int) {
 	for _, r := range c.runs {
 		if slices.ContainsFunc(r.Findings, func(f NotedFinding) bool { return f.Rule == oversubscribed }) {
-			s.Oversubscribed++
+			n++
 		}
 	}
-	return s
+	return n
 }
 
 func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
@@ -161,7 +177,7 @@ func (p *versionPairs) change(of ChangeKind, name string, measure aggregate.Meas
 }
 
 func (p *versionPairs) totals() []Change {
-	out := []Change{p.change(OfTotal, "wall time", Time, func(r *PastRun) float64 { return 1e9 * r.WallTimeS })}
+	out := []Change{p.change(OfTotal, wallTime, Time, func(r *PastRun) float64 { return 1e9 * r.WallTimeS })}
 	if p.step.TimesCompared {
 		out = append(out, p.change(OfTotal, "in MPI", Time, (*PastRun).inMPINs),
 			p.change(OfTotal, "outside MPI", Time, (*PastRun).usefulNs))

@@ -69,7 +69,7 @@ func (r *rule) changed(c *Change) bool {
 	}
 	if c.Measure == Time {
 		least := r.leastNs
-		if c.Name == "wall time" && c.Of == OfTotal {
+		if c.Name == wallTime && c.Of == OfTotal {
 			least = MinShare * max(c.A.Median, c.B.Median)
 		}
 		if difference < least || difference < MinRelative*min(c.A.Median, c.B.Median) {

@@ -15,9 +15,14 @@ type Scaling struct {
 	Arguments []string `json:"arguments"`
 	Version
 	Points []Point `json:"points"` // by ranks
+	// Work is how the work was divided; empty if the times outside MPI do not tell.
+	Work Work `json:"work"`
+	// LastThatPays is the index in Points of the largest number of ranks that pays; null if it is
+	// not known, see lastThatPays.
+	LastThatPays *int `json:"last_that_pays"`
 	// OutsideMPI is the growth of the useful time per rank.
 	OutsideMPI *Growth  `json:"outside_mpi"`
-	Sites      []Growth `json:"callsites"` // the largest exponent first
+	Sites      []Growth `json:"callsites"` // the largest exponent first, those that are not certain last
 }
 
 // Point is the medians over the runs with one number of ranks. Each efficiency is ideally 1.
@@ -33,6 +38,13 @@ type Point struct {
 	ComputationScaling float64 `json:"computation_scaling"`
 	GlobalEfficiency   float64 `json:"global_efficiency"` // parallel efficiency × computation scaling
 	UsefulNs           float64 `json:"useful_ns"`         // of all ranks
+
+	// Of the wall time; 0 if that of this number of ranks, or of the smallest, is not known.
+	SpeedUp     float64 `json:"speed_up"`     // how many times faster than on the smallest number of ranks
+	Efficiency  float64 `json:"efficiency"`   // speed-up / how many times as many ranks
+	CoreSeconds float64 `json:"core_seconds"` // ranks × wall time
+	IdealS      float64 `json:"ideal_s"`      // the wall time with an efficiency of 1
+	SharedCores int     `json:"shared_cores"` // number of runs whose ranks shared cores: their times are uncertain
 }
 
 // Growth is how the time per rank at a call site grows with the number of ranks: as a power of that
@@ -49,6 +61,15 @@ type Growth struct {
 	Share  float64       `json:"share"` // of ranks × run time, at the largest number of ranks
 	Points []GrowthPoint `json:"points"`
 }
+
+// LargestError is the standard error from which an exponent is not certain. Exponents tell apart
+// what is divided among the ranks (-1), constant (0) and proportional to their number (1): one that
+// may be off by 0.5 in either direction fits two of them.
+const LargestError = 0.5
+
+// Certain reports whether the exponent means something: its error is known, which needs three
+// numbers of ranks, and small.
+func (g *Growth) Certain() bool { return g.Error != nil && *g.Error < LargestError }
 
 // GrowthPoint is the median time per rank on a number of ranks.
 type GrowthPoint struct {
@@ -80,8 +101,10 @@ func scalingOf(all []Configuration) []Scaling {
 			continue
 		}
 		slices.SortFunc(group, func(a, b *Configuration) int { return cmp.Compare(a.Ranks, b.Ranks) })
-		out = append(out, Scaling{Program: group[0].Program, Arguments: group[0].Arguments, Version: group[0].Version,
-			Points: pointsOf(group), OutsideMPI: outsideMPI(group), Sites: growthOf(group)})
+		of := Scaling{Program: group[0].Program, Arguments: group[0].Arguments, Version: group[0].Version,
+			Points: pointsOf(group), OutsideMPI: outsideMPI(group), Sites: growthOf(group)}
+		of.judge()
+		out = append(out, of)
 	}
 	return out
 }
@@ -89,13 +112,15 @@ func scalingOf(all []Configuration) []Scaling {
 func pointsOf(group []*Configuration) (out []Point) {
 	for _, c := range group {
 		p := Point{Ranks: c.Ranks, Runs: len(c.runs), WallTimeS: c.WallTimeS.Median, ParallelEfficiency: c.ParallelEfficiency.Median,
-			LoadBalance: c.LoadBalance.Median, CommunicationEfficiency: c.CommunicationEfficiency.Median, UsefulNs: c.of((*PastRun).usefulNs).Median}
+			LoadBalance: c.LoadBalance.Median, CommunicationEfficiency: c.CommunicationEfficiency.Median, UsefulNs: c.of((*PastRun).usefulNs).Median,
+			CoreSeconds: float64(c.Ranks) * c.WallTimeS.Median, SharedCores: c.sharedCores()}
+		first := p
+		if len(out) > 0 {
+			first = out[0]
+		}
+		p.compareWith(&first)
 		if p.UsefulNs > 0 {
-			first := p.UsefulNs
-			if len(out) > 0 {
-				first = out[0].UsefulNs
-			}
-			p.ComputationScaling = first / p.UsefulNs
+			p.ComputationScaling = first.UsefulNs / p.UsefulNs
 		}
 		p.GlobalEfficiency = p.ParallelEfficiency * p.ComputationScaling
 		out = append(out, p)
@@ -131,6 +156,12 @@ func growthOf(group []*Configuration) []Growth {
 		}
 	}
 	slices.SortFunc(out, func(a, b Growth) int {
+		if a.Certain() != b.Certain() {
+			return map[bool]int{true: -1, false: 1}[a.Certain()]
+		}
+		if !a.Certain() {
+			a.Exponent, b.Exponent = 0, 0 // which are not compared
+		}
 		return cmp.Or(cmp.Compare(b.Exponent, a.Exponent), cmp.Compare(b.Share, a.Share), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Call, b.Call))
 	})
 	return out

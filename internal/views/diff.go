@@ -31,7 +31,7 @@ const topDiff = " (--top all)"
 // Diff returns the sections of a comparison of two jobs.
 func Diff(of *aggregate.Diff, o DiffView) []Section {
 	d := &diff{of, o}
-	return Finish(d.sides(), d.settings(), efficiencyOf("efficiency-a", "A", d.A.POP), efficiencyOf("efficiency-b", "B", d.B.POP),
+	return Finish(d.verdict(), d.sides(), d.settings(), efficiencyOf("efficiency-a", "A", d.A.POP), efficiencyOf("efficiency-b", "B", d.B.POP),
 		d.totals(), d.largest(), d.calls(), d.sites(), d.communicators(), d.pairs(), d.late(), d.counters(), d.limits(), d.completeness())
 }
 
@@ -108,6 +108,9 @@ func (d *diff) totals() Section {
 	var rows []changed
 	if !d.IgnoreTime {
 		rows = append(rows, changedLife("wall time", d.WallTime), changedLife("application", d.ApplicationTime))
+		if d.RunTime != nil && !d.RunTime.WallTime {
+			rows = slices.Insert(rows, 1, changedMeasure("run time", "", Ns, d.RunTime.Ns))
+		}
 	}
 	if d.timed() {
 		rows = append(rows, changedTime("in MPI", "", &d.Total), changedMeasure("Init and Finalize", "", Ns, d.InitFinalize), changedEfficiency(d.A.POP, d.B.POP))
@@ -175,15 +178,8 @@ func changedEfficiency(a, b *aggregate.POP) changed {
 	return r
 }
 
-// worthTime reports whether the terminal shows a change of time: the time must be large enough
-// to matter, and the change larger than noise.
-func (d *diff) worthTime(c *aggregate.Changes) bool {
-	share, ok := c.TimeNs.Relative()
-	return d.Matters(c.TimeNs) && c.TimeChanged() && (!ok || math.Abs(share) >= aggregate.MinTimeChange)
-}
-
-// rows returns a row for each measure that changed. The terminal shows calls only if neither
-// bytes nor messages changed.
+// rows returns a row for each measure that changed, the time first if it is worth showing. The
+// terminal does not show other times, and shows calls only if neither bytes nor messages changed.
 func (d *diff) rows(head changed, c *aggregate.Changes) (rows []changed) {
 	add := func(r changed, m aggregate.Measure, detail bool) {
 		r.call, r.lineA, r.callers, r.detail = head.call, head.lineA, head.callers, detail
@@ -193,6 +189,10 @@ func (d *diff) rows(head changed, c *aggregate.Changes) (rows []changed) {
 		}
 		rows = append(rows, r)
 	}
+	timeChanged, worth := d.timed() && c.TimeNs.Changed(), d.WorthTime(c)
+	if timeChanged && worth {
+		add(changedTime(head.name, "time", c), c.TimeNs, false)
+	}
 	if c.Bytes.Changed() {
 		add(changedMeasure(head.name, "bytes", Bytes, c.Bytes), c.Bytes, false)
 	}
@@ -200,10 +200,10 @@ func (d *diff) rows(head changed, c *aggregate.Changes) (rows []changed) {
 		add(changedMeasure(head.name, "messages", Count, c.Messages), c.Messages, false)
 	}
 	if c.Calls.Changed() || len(rows) == 0 && (c.Status == aggregate.StatusNew || c.Status == aggregate.StatusGone) {
-		add(changedMeasure(head.name, "calls", Count, c.Calls), c.Calls, len(rows) > 0)
+		add(changedMeasure(head.name, "calls", Count, c.Calls), c.Calls, c.Transfers.Changed())
 	}
-	if d.timed() && c.TimeNs.Changed() {
-		add(changedTime(head.name, "time", c), c.TimeNs, !d.worthTime(c))
+	if timeChanged && !worth {
+		add(changedTime(head.name, "time", c), c.TimeNs, true)
 	}
 	return rows
 }

@@ -87,6 +87,9 @@ func cleanColumns(columns []Column) {
 func (d *Drawing) clean() {
 	clean(&d.Title)
 	cleanColumns(d.Columns)
+	if d.Table != nil {
+		d.Table.clean()
+	}
 	for i := range d.Series {
 		clean(&d.Series[i].Name)
 		for k := range d.Series[i].Bars {

@@ -40,7 +40,7 @@ func History(h *history.History, o HistoryView) []Section {
 	if o.ChangesFirst {
 		slices.Reverse(parts)
 	}
-	return Finish(append([]Section{p.overview()}, slices.Concat(parts...)...)...)
+	return Finish(append([]Section{p.verdict(), p.overview()}, slices.Concat(parts...)...)...)
 }
 
 // overview returns the section for the head of the page.
@@ -243,36 +243,10 @@ func (p *past) scaling() []Section {
 	for i := range p.Scaling {
 		s := &p.Scaling[i]
 		name := fmt.Sprintf("%s, version %s", command(s.Program, s.Arguments), p.version(s.Version))
-		sections = append(sections, scalingOf(fmt.Sprintf("scaling-%d", i+1), "scaling: "+name, s.Points),
+		sections = append(sections, scalingOf(fmt.Sprintf("scaling-%d", i+1), "scaling: "+name, s),
 			p.growth(fmt.Sprintf("growth-%d", i+1), "time per rank as a power of the number of ranks: "+name, s))
 	}
 	return sections
-}
-
-func scalingOf(id, title string, points []history.Point) Section {
-	type R = history.Point
-	share := func(key, head string, of func(*R) float64) column[R] {
-		return col(key, head, Share, func(r *R) Cell { return shareCell(of(r)) })
-	}
-	out := Section{ID: id, Title: title, Headed: true, Sub: true}
-	t := tableOf("scaling", points,
-		col("ranks", "ranks", Count, func(r *R) Cell { return rankCell(r.Ranks) }),
-		col("runs", "runs", Count, func(r *R) Cell { return rankCell(r.Runs) }).spare(2),
-		col("wall_time", "wall time", Ns, func(r *R) Cell { return lifeCell(r.WallTimeS) }).spare(1),
-		share("parallel_efficiency", "parallel efficiency", func(r *R) float64 { return r.ParallelEfficiency }),
-		share("load_balance", "load balance", func(r *R) float64 { return r.LoadBalance }),
-		share("communication_efficiency", "communication", func(r *R) float64 { return r.CommunicationEfficiency }),
-		share("computation_scaling", "computation scaling", func(r *R) float64 { return r.ComputationScaling }),
-		share("global_efficiency", "global efficiency", func(r *R) float64 { return r.GlobalEfficiency }))
-	drawn := *t
-	out.Blocks = append(out.Blocks, Block{Drawing: &Drawing{Name: "scaling", Table: &drawn}, Detail: true})
-	ideal := Row{Cells: []Cell{wordsCell("ideal"), {}, {}}}
-	for range t.Columns[len(ideal.Cells):] {
-		ideal.Cells = append(ideal.Cells, shareCell(1))
-	}
-	t.Rows = append(t.Rows, ideal)
-	out.Add(t)
-	return out
 }
 
 // leastGrowth is the share of the run that a call site must take on the largest number of ranks
@@ -302,11 +276,10 @@ func (p *past) growth(id, title string, s *history.Scaling) Section {
 		col("callsite", "call site", Words, func(g *R) Cell { return wordsCell(g.Label) }),
 		col("call", "call", Words, func(g *R) Cell { return wordsCell(g.Call) }),
 		col("exponent", "exponent", Number, func(g *R) Cell {
-			c := Cell{fmt.Sprintf("%+.2f", g.Exponent), g.Exponent}
-			if g.Error != nil {
-				c = c.with(" ±%.2f", *g.Error)
+			if !g.Certain() {
+				return missing
 			}
-			return c
+			return Cell{fmt.Sprintf("%+.2f ±%.2f", g.Exponent, *g.Error), g.Exponent}
 		}).help("-1: divided among the ranks; 0: constant; 1: proportional to the number of ranks"),
 		on("first_ns", fmt.Sprintf("per rank on %d", least), least), on("last_ns", fmt.Sprintf("on %d", most), most),
 		col("share", fmt.Sprintf("share on %d", most), Share, func(g *R) Cell { return shareCell(g.Share) }))
@@ -324,6 +297,9 @@ func (p *past) growth(id, title string, s *history.Scaling) Section {
 		out.Say(fmt.Sprintf("not shown: %s with less than %g %% of the run (--json)", text.CountOf(small, "call site"), 100*leastGrowth))
 	}
 	out.Say("exponent -1: divided among the ranks; 0: constant; 1: proportional to the number of ranks")
+	if slices.ContainsFunc(large, func(g R) bool { return !g.Certain() }) {
+		out.Say(fmt.Sprintf("exponents are shown if their standard error is known, from three numbers of ranks on, and below %g", history.LargestError))
+	}
 	return out
 }
 

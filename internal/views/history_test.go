@@ -15,13 +15,13 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// historyOf returns the history of three runs of each of two versions on 2 and 8 ranks.
+// historyOf returns the history of three runs of each of two versions on 2, 4 and 8 ranks.
 // The Allreduce of the second version takes 80 instead of 10 ms.
 func historyOf(t *testing.T, name string) *history.History {
 	t.Helper()
 	h := &history.History{}
 	for v, ns := range []float64{1e7, 8e7} {
-		for _, ranks := range []int{2, 8} {
+		for _, ranks := range []int{2, 4, 8} {
 			for i := range 3 {
 				s := synth.Scaling{Name: name, Version: []string{"aa", "bb"}[v], Useful: synth.Growth{Ns: 1e9, Exponent: -1},
 					Start: int64(time.Duration(v)*time.Hour + time.Duration(i)*time.Minute), Sites: []synth.Growth{{Call: "Allreduce", Line: 10, Ns: ns}}}
@@ -50,13 +50,13 @@ func TestHistoryText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"runs: 12\n",
+		"runs: 18\n",
 		"left out: app: app",
 		// 1 s / 2 and 1 s / 8 outside MPI, 10 ms in MPI: 500 / 510 and 125 / 135
 		"2                   98.0 %       100.0 %         98.0 %              100.0 %             98.0 %\n",
 		"8                   92.6 %       100.0 %         92.6 %              100.0 %             92.6 %\n",
 		// The same time on 2 ranks; 10 / 135 of the run on 8.
-		"step app.c:10  Allreduce     +0.00        10.0 ms  10.0 ms       7.4 %\n", "outside MPI                  -1.00",
+		"step app.c:10  Allreduce  +0.00 +-0.00        10.0 ms  10.0 ms       7.4 %\n", "outside MPI               -1.00 +-0.00",
 		// 2 × (80 - 10) ms
 		"step app.c:10  Allreduce  call site  time     20.0 ms (0 ns)  160 ms (0 ns)   +140 ms  +700.0 %\n",
 		"Allreduce                                 time     20.0 ms  160 ms  +140 ms  +700.0 %   +100 %\n",

@@ -116,12 +116,15 @@ type BarPart struct {
 
 // Drawing is what a script draws from data of the page. The terminal shows Heatmaps.
 type Drawing struct {
-	Name     string        `json:"name"`
-	Title    string        `json:"title,omitempty"`
-	Series   []Series      `json:"series,omitempty"`  // of a chart of bars
-	Columns  []Column      `json:"columns,omitempty"` // of a table of numbers that the data have in columns
-	Table    *Table        `json:"table,omitempty"`   // of the numbers that are drawn
-	Heatmaps []SmallMatrix `json:"-"`
+	Name    string   `json:"name"`
+	Title   string   `json:"title,omitempty"`
+	Series  []Series `json:"series,omitempty"`  // of a chart of bars
+	Columns []Column `json:"columns,omitempty"` // of a table of numbers that the data have in columns
+	Table   *Table   `json:"table,omitempty"`   // of the numbers that are drawn
+	Ticks   []Cell   `json:"ticks,omitempty"`   // of the vertical axis, the first and the last at its ends
+	// Logarithmic is whether the vertical axis is.
+	Logarithmic bool          `json:"logarithmic,omitempty"`
+	Heatmaps    []SmallMatrix `json:"-"`
 }
 
 // Say adds a sentence.

@@ -63,7 +63,7 @@ const firstScreens = {
 };
 
 // onFirstScreen are the sections that are not below it.
-const onFirstScreen = ["run", "findings", "efficiency", "matrix",
+const onFirstScreen = ["verdict", "run", "findings", "efficiency", "matrix",
   "sides", "efficiency-a", "efficiency-b", "totals", "limits", "largest", "overview"];
 
 // fillPage shows the first screen and the sections, with links to them.
@@ -98,7 +98,8 @@ function themeButton() {
 const pageHead = (title, ...lines) =>
   h("header", { class: "head" }, h("div", null, h("h1", null, title), lines), themeButton());
 
-const titleHead = (page, id) => pageHead(page.parts.get(id).title, blocksOf(page, id));
+const titleHead = (page, id) => pageHead(page.parts.get(id).title,
+  h("div", { class: "verdict" }, blocksOf(page, "verdict")), blocksOf(page, id));
 
 function reportHead({ job, parts }) {
   const [what, ...lines] = parts.get("run").blocks;

@@ -50,7 +50,7 @@ const drawings = {
   matrix: ({ job }) => job.matrices.length > 0 && matrixView({ sheets: job.matrices, ranks: job.ranks,
     pairs: job.pairs || served.pairs, placement: job.placement }),
   times: ({ job, data }) => job.ranks.activity_ns.some((column) => column.some((ns) => ns > 0)) && timeChart(job, data),
-  scaling: (page, drawing) => scalingView(drawing.table),
+  scaling: (page, drawing) => scalingView(drawing),
   bars: ({ job }, drawing) => barChart(job.ranks, drawing),
   ranks: ({ job }, { title, columns }) => rankTable(job.ranks, title, columns),
   timeline: ({ job, data }) => new TimelineChart(job, data.activities).element,
