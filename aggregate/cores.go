@@ -162,8 +162,8 @@ func (j *Job) addAvailable() {
 	})
 }
 
-// coresOf returns the sums over ranks; pop is that of these ranks, or nil.
-func coresOf(ranks []RankTimes, pop *POP) *Cores {
+// CoresOf returns the sums over the ranks of a job; pop is that of these ranks, or nil.
+func CoresOf(ranks []RankTimes, pop *POP) *Cores {
 	var out Cores
 	var noCore, own, available, useful, outside, usefulOutside, capacity float64
 	withNoCore, withAvailable, whole := 0, 0, 0

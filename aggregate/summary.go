@@ -138,7 +138,7 @@ func (j *Job) Summary() *Summary {
 	s.POP = popOf(s.Ranks)
 	s.Oversubscribed = j.oversubscriptions()
 	j.addAvailable()
-	s.Cores = coresOf(s.Ranks, s.POP)
+	s.Cores = CoresOf(s.Ranks, s.POP)
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Conservation = <-checked
 	s.Deadlocks = j.deadlocks()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -121,8 +122,8 @@ func waits(o *profile.Oversubscription) bool {
 // mostlyIdle is the part of a rank's cores that it uses at most, if they are idle.
 const mostlyIdle = 0.5
 
-// idleCores holds if ranks use at most half of their cores outside MPI. It has no share: the time
-// of ranks is not that of cores.
+// idleCores holds if ranks use at most half of their cores outside MPI, or would if others used none
+// of them. It has no share: the time of ranks is not that of cores.
 func idleCores(j *facts) *Finding {
 	if j.POP == nil || j.POP.RuntimeNs < leastRunNs {
 		return nil
@@ -132,7 +133,7 @@ func idleCores(j *facts) *Finding {
 	for i := range j.Ranks {
 		r := &j.Ranks[i]
 		c := r.Cores
-		if c == nil || c.Used == nil || c.Available == nil || *c.Available <= 1 || *c.Used > mostlyIdle**c.Available {
+		if c == nil || c.Used == nil || c.Available == nil || *c.Available <= 1 || wanted(c) > mostlyIdle**c.Available {
 			continue
 		}
 		useful, _ := r.UsefulNs()
@@ -151,4 +152,13 @@ func idleCores(j *facts) *Finding {
 	}
 	f.Text = fmt.Sprintf("Outside MPI, %s %s %s of %s cores%s.", f.Ranks, verb, text.Number(used/n), text.Number(available/n), each)
 	return f
+}
+
+// wanted returns how many cores a rank would use outside MPI if it had a core whenever it was ready
+// to run.
+func wanted(c *aggregate.RankCores) float64 {
+	if c.NoCore == nil {
+		return *c.Used
+	}
+	return *c.Used / max(1-*c.NoCore, leastShare)
 }

@@ -173,13 +173,21 @@ func (j *facts) quiet() bool {
 	return j.POP == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
 }
 
-// totalNs returns ranks × run time.
-func (j *facts) totalNs() float64 { return j.POP.RuntimeNs * float64(j.POP.Ranks) }
+// totalNs returns ranks × run time. Ranks that did not finalize count with their own time.
+func (j *facts) totalNs() float64 {
+	total := j.POP.RuntimeNs * float64(j.POP.Ranks)
+	for i := range j.Ranks {
+		if r := &j.Ranks[i]; r.State != profile.Finalized.String() {
+			total += 1e9 * r.ApplicationTimeS
+		}
+	}
+	return total
+}
 
 // shareOf returns a time as a share of ranks × run time.
 func (j *facts) shareOf(ns float64) float64 {
 	if total := j.totalNs(); total > 0 {
-		return ns / total
+		return min(ns/total, 1) // an estimate may be more
 	}
 	return 0
 }
