@@ -115,7 +115,7 @@ func (c *Configuration) evolvesFrom(first *Configuration) bool {
 func sideOf(c *Configuration) Side {
 	s := Side{Version: c.Version, Runs: c.Runs, Median: c.median().Dir, WallTimeS: c.WallTimeS}
 	for _, r := range c.runs {
-		if slices.ContainsFunc(r.Findings, func(f NotedFinding) bool { return f.Rule == oversubscribed }) {
+		if slices.ContainsFunc(r.Findings, func(f NotedFinding) bool { return sharesCores(&f) }) {
 			s.Oversubscribed++
 		}
 	}
