@@ -3,7 +3,6 @@ package aggregate
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"unique"
@@ -70,6 +69,7 @@ type processRecord struct {
 	activities               Activities
 	start                    int64
 	clocks                   profile.ClockCheck
+	cores                    coreFacts
 }
 
 // processTables holds what processes have in common, and what few have.
@@ -122,7 +122,7 @@ func (x *processTables) recordOf(p *profile.Profile) processRecord {
 	t, kind := timesOf(p), kindOf(p)
 	out := processRecord{rank: t.Rank, pid: t.Pid, host: x.texts.of(t.Host), state: x.texts.of(t.State), kind: x.kinds.of(kind),
 		wall: t.WallTimeS, application: t.ApplicationTimeS, threads: t.ThreadTimeS, lifetimesUnknown: t.LifetimesUnknown, initEnd: t.InitEnd, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
-		activities: t.Activities, start: p.Start, clocks: p.Clocks}
+		activities: t.Activities, start: p.Start, clocks: p.Clocks, cores: coreFactsOf(p, 1e9*t.MPITimeS)}
 	if p.Placement != nil {
 		out.placement = x.placements.of(*p.Placement)
 	}
@@ -146,9 +146,14 @@ func (x *processTables) process(r *processRecord) (RankTimes, processFacts) {
 	if r.placement > 0 {
 		t.Placement = x.placements.values[r.placement-1]
 	}
-	if r.usage > 0 {
+	if cores := r.cores; r.usage > 0 {
 		p.usage = &x.usages[r.usage-1]
-		t.CPU = profile.CPUShareOf([]profile.PlacedProcess{{Usage: *p.usage}})
+		t.Cores = cores.cores(&t)
+		on := profile.PlacedProcess{Usage: *p.usage}
+		if c := t.Cores; c.NoCore != nil {
+			on.NoCore = &profile.NoCore{Share: *c.NoCore, AtLeast: c.NoCoreAtLeast}
+		}
+		t.CPU = profile.CPUShareOf([]profile.PlacedProcess{on})
 	}
 	if r.losses > 0 {
 		p.losses = &x.losses[r.losses-1]
@@ -238,6 +243,7 @@ type RankTimes struct {
 
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
 	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil if not known
+	Cores     *RankCores         `json:"cores,omitempty"`     // nil if not known
 }
 
 // Activities is the time in calls by profile.Activity, in ns. Outside is 0: see
@@ -333,30 +339,3 @@ func elapsed(from, to int64) float64 {
 }
 
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
-
-// oversubscriptions returns the ranks of the job that shared processors, in the order of
-// hosts.
-func (j *Job) oversubscriptions() []profile.Oversubscription {
-	ps := j.ordered()
-	byHost := map[string][]int32{}
-	for i := range ps {
-		if ps[i].Placement != nil || ps[i].usage != nil {
-			byHost[ps[i].Host] = append(byHost[ps[i].Host], int32(i))
-		}
-	}
-	out := []profile.Oversubscription{}
-	var placed []profile.PlacedProcess
-	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		placed = placed[:0]
-		for _, i := range byHost[host] {
-			p := &ps[i]
-			on := profile.PlacedProcess{Rank: p.Rank, Threads: p.threads, Host: host, Placement: p.Placement}
-			if p.usage != nil {
-				on.Usage = *p.usage
-			}
-			placed = append(placed, on)
-		}
-		out = append(out, profile.Oversubscriptions(placed)...)
-	}
-	return out
-}

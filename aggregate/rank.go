@@ -53,6 +53,14 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	own := ofKept(profiles)
 	s := &RankSummary{Rank: rank, Summary: *own.summarize()}
 	s.Run = j.Run
+	j.addAvailable()
+	ps := j.ordered()
+	for i := range s.Ranks {
+		t := &s.Ranks[i]
+		if k := slices.IndexFunc(ps, func(p processFacts) bool { return p.Rank == rank && p.Pid == t.Pid }); k >= 0 {
+			t.Cores = ps[k].Cores
+		}
+	}
 	s.RanksExpected, s.RanksRecorded = j.Size(), len(j.Recorded())
 	s.RanksFinalized = len(j.finalized())
 	s.Traffic = matrixTotals(own.Matrices())

@@ -49,6 +49,7 @@ type Summary struct {
 	LifetimesUnknown  int      `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
 
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // sets of ranks that shared processors
+	Cores          *Cores                     `json:"cores"`          // nil in a RankSummary
 
 	Untimed      uint64         `json:"untimed_calls"` // calls from Fortran whose binding bypasses the C functions: counted without time
 	Totals       Totals         `json:"totals"`        // sums of all rows
@@ -136,6 +137,8 @@ func (j *Job) Summary() *Summary {
 	s.addLineBalances(j, ms)
 	s.POP = popOf(s.Ranks)
 	s.Oversubscribed = j.oversubscriptions()
+	j.addAvailable()
+	s.Cores = CoresOf(s.Ranks, s.POP)
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Conservation = <-checked
 	s.Deadlocks = j.deadlocks()

@@ -136,6 +136,7 @@ type Trace struct {
 
 	Threads   int         `json:"threads"`
 	Lifetimes int64       `json:"lifetimes_ns,omitempty"` // as in Profile
+	ThreadUse *ThreadUse  `json:"thread_use,omitempty"`   // as in Profile
 	Comms     []TraceComm `json:"communicators"`
 	// Groups are the groups of Win_start and Win_post, as world ranks.
 	Groups [][]int32 `json:"groups,omitempty"`

@@ -14,7 +14,7 @@ type Oversubscription struct {
 	Reason  string  `json:"reason"` // one of the constants below
 	Host    string  `json:"host"`
 	Ranks   RankSet `json:"ranks"`
-	Threads int     `json:"threads"` // threads of these ranks that call MPI
+	Threads int     `json:"threads"` // threads of these ranks, as in PlacedProcess
 	// Processors lists those on which the ranks may run, as Placement does; Count is
 	// their number.
 	Processors     string  `json:"processors"`
@@ -41,29 +41,33 @@ type CPUShare struct {
 	// Used is the CPU time of all threads divided by the wall time. It can be above 1
 	// for ranks with several threads.
 	Used float64 `json:"used"`
-	// WithoutProcessor is the share of the wall time in which main threads were ready
-	// to run but had no processor; nil if the kernel does not report it.
+	// WithoutProcessor is the share of time in which ranks had no processor, see NoCore;
+	// nil if it is not known of all of them.
 	WithoutProcessor *float64 `json:"without_processor"`
-	Involuntary      float64  `json:"involuntary_switches_per_s"` // involuntary context switches per rank
+	AtLeast          bool     `json:"without_processor_at_least,omitempty"` // WithoutProcessor lacks some threads
+	Involuntary      float64  `json:"involuntary_switches_per_s"`           // involuntary context switches per rank
 }
 
-// Ranks count as waiting for processors if they waited for at least minWithout of
-// their time. If the kernel does not report that, they count if they used less than 1
-// - minWithout of their time and were interrupted more often than minInvoluntary. (A
-// fair scheduler interrupts a thread about 250 times a second if two threads share a
-// processor, and about 5 times if it has one of its own.)
+// MinNoCore is the share of time without a processor from which on ranks count as
+// waiting for processors. If the kernel does not report that time, they count if they
+// used less than 1 - leastUsed of their time and were interrupted more often than
+// minInvoluntary. (A fair scheduler interrupts a thread about 250 times a second if two
+// threads share a processor, and about 5 times if it has one of its own.)
 const (
-	minWithout     = 0.1
+	MinNoCore      = 0.05
+	leastUsed      = 0.1
 	minInvoluntary = 100 // context switches per second
 	minWallNs      = 100e6
 )
 
 // PlacedProcess is a process with its placement and its use of the CPU.
 type PlacedProcess struct {
-	Rank, Threads int
-	Host          string
-	Placement     *Placement // nil if not known
-	Usage         Usage      // of the whole run; WallNs is 0 if not known
+	Rank      int
+	Threads   int // that use a processor (see ThreadUse), or else that call MPI
+	Host      string
+	Placement *Placement // nil if not known
+	Usage     Usage      // of the whole run; WallNs is 0 if not known
+	NoCore    *NoCore    // nil if not known
 }
 
 // Oversubscriptions returns the ranks that shared processors, in the order of hosts.
@@ -78,9 +82,7 @@ func Oversubscriptions(ps []PlacedProcess) []Oversubscription {
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {
 		on := byHost[host]
 		found := append(tooFewProcessors(on), tooSmallLimits(on)...)
-		if len(found) == 0 {
-			found = waitedForOthers(on)
-		}
+		found = append(found, waitedForOthers(on, found)...)
 		for i := range found {
 			found[i].Host, found[i].HostRanks = host, len(on)
 		}
@@ -118,9 +120,13 @@ func CPUShareOf(ps []PlacedProcess) *CPUShare {
 		s.Ranks++
 		wall += float64(u.WallNs)
 		used += float64(u.UserNs + u.SystemNs)
-		without += float64(u.RunDelayNs)
 		switches += float64(u.Involuntary)
-		known = known && u.DelayKnown
+		if none := ps[i].NoCore; none != nil {
+			without += none.Share * float64(u.WallNs)
+			s.AtLeast = s.AtLeast || none.AtLeast
+		} else {
+			known = false
+		}
 	}
 	if s.Ranks == 0 {
 		return nil
@@ -129,6 +135,7 @@ func CPUShareOf(ps []PlacedProcess) *CPUShare {
 	if share := min(without/wall, 1); known {
 		s.WithoutProcessor = &share
 	}
+	s.AtLeast = s.AtLeast && known
 	return &s
 }
 
@@ -171,10 +178,14 @@ func tooSmallLimits(ps []PlacedProcess) []Oversubscription {
 }
 
 // waitedForOthers finds processes that had to wait for processors although there are
-// enough of them, because processes of other jobs use them.
-func waitedForOthers(ps []PlacedProcess) []Oversubscription {
+// enough of them, because processes of other jobs use them. It ignores the ranks of
+// oversubscribed.
+func waitedForOthers(ps []PlacedProcess, oversubscribed []Oversubscription) []Oversubscription {
 	var waited []PlacedProcess
 	for _, p := range ps {
+		if slices.ContainsFunc(oversubscribed, func(o Oversubscription) bool { return o.Ranks.Contains(p.Rank) }) {
+			continue
+		}
 		if s := CPUShareOf([]PlacedProcess{p}); s != nil && p.Usage.WallNs >= minWallNs && s.waited() {
 			waited = append(waited, p)
 		}
@@ -202,9 +213,9 @@ func processorsOf(ps []PlacedProcess) []int {
 // waited reports whether the ranks had to wait for processors.
 func (s *CPUShare) waited() bool {
 	if s.WithoutProcessor != nil {
-		return *s.WithoutProcessor >= minWithout
+		return *s.WithoutProcessor >= MinNoCore
 	}
-	return s.Used < 1-minWithout && s.Involuntary > minInvoluntary
+	return s.Used < 1-leastUsed && s.Involuntary > minInvoluntary
 }
 
 // assignment assigns threads to processors, one each, as far as possible. It is a

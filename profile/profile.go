@@ -88,8 +88,9 @@ type Profile struct {
 	PvarHandles []PvarHandle `json:"-"`
 	Readings    []Reading    `json:"-"` // ordered by time
 
-	Placement *Placement `json:"placement,omitempty"` // nil if not known: recordings before version 7
-	Usage     []Usage    `json:"usage,omitempty"`     // by slice
+	Placement *Placement `json:"placement,omitempty"`  // nil if not known: recordings before version 7
+	Usage     []Usage    `json:"usage,omitempty"`      // by slice
+	ThreadUse *ThreadUse `json:"thread_use,omitempty"` // nil if not known: recordings before version 9, processes that were killed
 
 	Physical *Physical `json:"-"` // nil if it was not requested
 

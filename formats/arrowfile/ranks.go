@@ -21,7 +21,7 @@ type rank struct {
 }
 
 func decodeRanks(c *columns) func(int) (*rank, error) {
-	fill := []func(int, *rank) error{decodeHead(c), decodeTimes(c), decodeEnd(c), decodeLosses(c), decodePlacement(c), decodeUsage(c)}
+	fill := []func(int, *rank) error{decodeHead(c), decodeTimes(c), decodeEnd(c), decodeLosses(c), decodePlacement(c), decodeUsage(c), decodeThreadUse(c)}
 	return func(i int) (*rank, error) {
 		r := new(rank)
 		for _, f := range fill {
@@ -150,6 +150,16 @@ func decodeUsage(c *columns) func(int, *rank) error {
 		u := profile.Usage{WallNs: wall(i), UserNs: user(i), SystemNs: system(i), Voluntary: voluntary(i), Involuntary: involuntary(i)}
 		u.RunDelayNs, u.DelayKnown = delay(i)
 		r.Usage = []profile.Usage{u}
+		return nil
+	}
+}
+
+func decodeThreadUse(c *columns) func(int, *rank) error {
+	busy, cpu, delay, unknown := c.integers("busy_threads", 0, math.MaxInt32), c.count("calling_cpu_ns"), c.count("calling_delay_ns"), c.count("calling_unknown")
+	return func(i int, r *rank) error {
+		if n, known := busy(i); known {
+			r.ThreadUse = &profile.ThreadUse{Busy: int(n), CPUNs: cpu(i), DelayNs: delay(i), Incomplete: unknown(i) != 0}
+		}
 		return nil
 	}
 }

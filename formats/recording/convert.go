@@ -73,6 +73,7 @@ func (f *file) profile() *profile.Profile {
 		p.End = f.lastKnown(p)
 	}
 	p.Lifetimes = f.lifetimes(p, scale)
+	p.ThreadUse = f.threadUse(p, scale)
 	p.Problems = f.problems
 	if f.damaged > maxProblems {
 		p.Problems = append(p.Problems, fmt.Sprintf("and %d more", f.damaged-maxProblems))

@@ -11,21 +11,43 @@ func (f *file) lifetimes(p *profile.Profile, scale float64) (sum int64) {
 	if f.header.Version < 9 {
 		return 0
 	}
-	longest := p.End - p.Start // that of a thread, unless its record is damaged
 	for _, t := range f.threads {
-		sum += min(max(f.lifetime(t, p, scale), 0), longest)
+		sum += f.lifetime(t, p, scale)
 	}
 	return max(sum, 0)
 }
 
-// lifetime returns the sum of the lifetimes of the threads that had a record.
+// lifetime returns the sum of the lifetimes of the threads that had a record. It is between 0
+// and the time of the process, unless the record is damaged.
 func (f *file) lifetime(t layout.Thread, p *profile.Profile, scale float64) int64 {
 	initEnd := f.header.InitEnd.Ticks
-	if t.Flags&layout.ThreadMain == 0 || t.Last <= initEnd {
-		return signed(t.Last, t.First, scale)
+	sum := signed(t.Last, t.First, scale)
+	if t.Flags&layout.ThreadMain != 0 && t.Last > initEnd {
+		main, _ := p.Times().Application()
+		sum = main + signed(initEnd, t.First, scale)
 	}
-	main, _ := p.Times().Application()
-	return main + signed(initEnd, t.First, scale)
+	return min(max(sum, 0), max(p.End-p.Start, 0))
+}
+
+// threadUse returns what the threads used; nil if that is not known. Of each record it counts at
+// most the lifetimes. If no thread made a call between Init and Finalize, it is what the main
+// thread used.
+func (f *file) threadUse(p *profile.Profile, scale float64) *profile.ThreadUse {
+	own, known := p.Times().Application()
+	if f.header.Version < 9 || f.header.Threads == 0 || f.header.State != layout.StateFinalized || !known {
+		return nil
+	}
+	u := &profile.ThreadUse{Busy: int(min(f.header.BusyThreads, f.header.Threads))}
+	for _, t := range f.threads {
+		lifetime := f.lifetime(t, p, scale)
+		if p.Lifetimes == 0 && t.Flags&layout.ThreadMain != 0 {
+			lifetime = own
+		}
+		u.CPUNs += min(t.CPUTime, uint64(lifetime))
+		u.DelayNs += min(t.RunDelay, uint64(lifetime))
+		u.Incomplete = u.Incomplete || t.Flags&layout.ThreadUseUnknown != 0
+	}
+	return u
 }
 
 // signed returns the time from one moment to another in ns. It is negative if to is earlier.

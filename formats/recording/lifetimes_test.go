@@ -6,6 +6,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -79,5 +80,44 @@ func TestLifetimesWritten(t *testing.T) {
 	testenv.NoError(t, recordingtest.Write(&out, p))
 	if got := read(t, out.Bytes()); got.Lifetimes != 1001 || got.End != p.End {
 		t.Errorf("lifetimes %d, end %d, want 1001, %d", got.Lifetimes, got.End, p.End)
+	}
+}
+
+// TestThreadUse reads what threads used of a process that ran from 1500 to 2500, in ticks of
+// 0.5 ns: its own time is 500 ns.
+func TestThreadUse(t *testing.T) {
+	main := layout.Thread{Index: 1, Flags: layout.ThreadMain, First: 1500, Last: 2900, CPUTime: 400, RunDelay: 70}
+	idle := layout.Thread{Index: 1, Flags: layout.ThreadMain, First: 2500, Last: 2900, CPUTime: 400, RunDelay: 70}
+	other := layout.Thread{Index: 2, First: 1600, Last: 2000, CPUTime: 90, RunDelay: 30}
+	lost := layout.Thread{Index: 2, Flags: layout.ThreadUseUnknown, First: 1600, Last: 2000, CPUTime: 90, RunDelay: 30}
+	for _, test := range []struct {
+		name    string
+		version uint32
+		count   uint32 // of threads, in the header
+		threads []layout.Thread
+		want    *profile.ThreadUse
+	}{
+		{"main thread", 9, 5, []layout.Thread{main}, &profile.ThreadUse{Busy: 3, CPUNs: 400, DelayNs: 70}},
+		{"main thread and another", 9, 5, []layout.Thread{main, other}, &profile.ThreadUse{Busy: 3, CPUNs: 490, DelayNs: 100}},
+		{"main thread without a call, and another", 9, 5, []layout.Thread{idle, other}, &profile.ThreadUse{Busy: 3, CPUNs: 90, DelayNs: 30}},
+		{"only the main thread, without a call", 9, 5, []layout.Thread{idle}, &profile.ThreadUse{Busy: 3, CPUNs: 400, DelayNs: 70}},
+		{"more than the lifetime", 9, 5, []layout.Thread{main, {Index: 2, First: 1600, Last: 2000, CPUTime: 300, RunDelay: 300}},
+			&profile.ThreadUse{Busy: 3, CPUNs: 600, DelayNs: 270}},
+		{"a thread's is not known", 9, 5, []layout.Thread{main, lost}, &profile.ThreadUse{Busy: 3, CPUNs: 490, DelayNs: 100, Incomplete: true}},
+		{"damaged: more busy threads than threads", 9, 2, []layout.Thread{main}, &profile.ThreadUse{Busy: 2, CPUNs: 400, DelayNs: 70}},
+		{"the kernel does not count it", 9, 0, []layout.Thread{main}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &builder{}
+			for _, thread := range test.threads {
+				b.record(layout.RecordThread, thread)
+			}
+			b.spoil = func(h *layout.Header) {
+				h.Version, h.State, h.Threads, h.BusyThreads = test.version, layout.StateFinalized, test.count, 3
+				h.InitEnd = layout.Clock{Ticks: 1500, Monotonic: 5250, Realtime: 1_000_250}
+				h.FinalizeStart = layout.Clock{Ticks: 2500, Monotonic: 5750, Realtime: 1_000_750}
+			}
+			testenv.Equal(t, test.want, read(t, b.bytes()).ThreadUse)
+		})
 	}
 }

@@ -77,13 +77,16 @@ func (f *file) readThread(r *record) error {
 	return f.readOpen(t, r)
 }
 
-// threadSize returns how many bytes a Thread has in this version of the layout.
+// threadSize returns how many bytes of a Thread are valid: CPUTime and RunDelay only if the
+// header has the number of threads.
 func (f *file) threadSize() int {
 	switch v := f.header.Version; {
 	case v < 5:
 		return int(unsafe.Offsetof(layout.Thread{}.Open))
 	case v < 9:
 		return int(unsafe.Offsetof(layout.Thread{}.First))
+	case f.header.Threads == 0:
+		return int(unsafe.Offsetof(layout.Thread{}.CPUTime))
 	}
 	return binary.Size(layout.Thread{})
 }

@@ -53,6 +53,9 @@ func dumpPlacement(w io.Writer, p *profile.Profile) {
 		fmt.Fprintf(w, "placement\tprocessors %s\tcpu limit %g\tlimit group %d\tnode: processors %d, cores %d, sockets %d\n",
 			at.Processors, at.CPULimit, at.LimitGroup, at.NodeProcessors, at.NodeCores, at.NodeSockets)
 	}
+	if u := p.ThreadUse; u != nil {
+		fmt.Fprintf(w, "threads\tbusy %d\tcpu_ns %d\trun_delay_ns %d\tincomplete %t\n", u.Busy, u.CPUNs, u.DelayNs, u.Incomplete)
+	}
 	for _, u := range p.Usage {
 		fmt.Fprintf(w, "usage\tslice %d\twall_ns %d\tuser_ns %d\tsystem_ns %d\tvoluntary switches %d\tinvoluntary %d\trun_delay_ns %d\tknown %t\n",
 			u.Slice, u.WallNs, u.UserNs, u.SystemNs, u.Voluntary, u.Involuntary, u.RunDelayNs, u.DelayKnown)

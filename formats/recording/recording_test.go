@@ -293,6 +293,7 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 // record.
 func TestOpenOutside(t *testing.T) {
 	p := killed()
+	p.ThreadUse = &profile.ThreadUse{Busy: 1} // so that the whole layout.Thread is read
 	var out bytes.Buffer
 	testenv.NoError(t, recordingtest.Write(&out, p))
 	raw := out.Bytes()

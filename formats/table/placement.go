@@ -21,6 +21,14 @@ func placementColumns() []Column[*profile.Profile] {
 			return get(sum), ok
 		})
 	}
+	threads := func(name, unit, doc string, get func(*profile.ThreadUse) uint64) Column[row] {
+		return OptionalNumbers(name, unit, doc+"; null if not known", func(p row) (uint64, bool) {
+			if p.ThreadUse == nil {
+				return 0, false
+			}
+			return get(p.ThreadUse), true
+		})
+	}
 	return []Column[row]{
 		OptionalWords("processors", "processors (hardware threads) on which the process may run, such as 0-3,8; null if not known", processors),
 		OptionalDoubles("cpu_limit", "processors", "number of processors whose time the control group of the process may use; null if there is no limit", cpuLimit),
@@ -33,6 +41,15 @@ func placementColumns() []Column[*profile.Profile] {
 		used("voluntary_switches", "switches", "context switches in which a thread began to wait", func(u profile.Usage) uint64 { return u.Voluntary }),
 		used("involuntary_switches", "switches", "context switches in which a thread lost the processor or yielded it", func(u profile.Usage) uint64 { return u.Involuntary }),
 		OptionalNumbers("run_delay_ns", "ns", "time within usage_ns in which the main thread was ready to run but had no processor; null if not known", runDelay),
+		threads("busy_threads", "threads", "threads at finalize_start with at least 5 % of the CPU time of the busiest", func(u *profile.ThreadUse) uint64 { return uint64(u.Busy) }),
+		threads("calling_cpu_ns", "ns", "CPU time of the threads that made calls, over their lifetimes", func(u *profile.ThreadUse) uint64 { return u.CPUNs }),
+		threads("calling_delay_ns", "ns", "time in which these threads were ready to run but had no processor", func(u *profile.ThreadUse) uint64 { return u.DelayNs }),
+		threads("calling_unknown", "0 or 1", "1 if the last two columns lack some threads", func(u *profile.ThreadUse) uint64 {
+			if u.Incomplete {
+				return 1
+			}
+			return 0
+		}),
 	}
 }
 

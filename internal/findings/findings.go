@@ -20,7 +20,8 @@ type Rule string
 const (
 	EndedBadly        Rule = "ended badly"
 	NotMeasured       Rule = "not measured"
-	Oversubscribed    Rule = "oversubscribed"
+	Oversubscribed    Rule = "no core: oversubscribed"
+	CoresTaken        Rule = "no core: others use the cores"
 	LoadImbalance     Rule = "load imbalance"
 	CollectiveWaits   Rule = "waiting in collectives"
 	LateSender        Rule = "late sender"
@@ -33,6 +34,7 @@ const (
 	SetUpInALoop      Rule = "set-up in a loop"
 	BusyPolling       Rule = "busy polling"
 	SparseAllToAll    Rule = "sparse all-to-all"
+	IdleCores         Rule = "idle cores"
 )
 
 // Whole is the total of which Finding.Share is a share.
@@ -83,6 +85,7 @@ var rules = []struct {
 	{EndedBadly, false, endedBadly},
 	{NotMeasured, false, notMeasured},
 	{Oversubscribed, false, oversubscribed},
+	{CoresTaken, false, coresTaken},
 	{SerialChain, true, serialChain},
 	{LoadImbalance, true, loadImbalance},
 	{CollectiveWaits, true, collectiveWaits},
@@ -95,6 +98,7 @@ var rules = []struct {
 	{SetUpInALoop, true, setUpInALoop},
 	{BusyPolling, true, busyPolling},
 	{SparseAllToAll, true, sparseAllToAll},
+	{IdleCores, false, idleCores},
 }
 
 // Of returns the findings of a job, the most important first: at most seven. It
@@ -116,7 +120,7 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 			f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
 		}
 		switch {
-		case r.name == Oversubscribed:
+		case r.name == Oversubscribed, r.name == CoresTaken:
 			uncertain = "ranks shared cores"
 		case r.timed:
 			f.Of, f.Uncertain = OfTime, uncertain
@@ -124,20 +128,24 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 		found = append(found, *f)
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Rule.group(), b.Rule.group()), cmp.Compare(b.Share, a.Share))
+		return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(b.Share, a.Share))
 	})
 	return found[:min(len(found), most)]
 }
 
 // group returns a number that sorts findings which make others doubtful before these.
-func (r Rule) group() int {
-	switch r {
+func (f *Finding) group() int {
+	switch f.Rule {
 	case EndedBadly:
 		return 0
 	case NotMeasured:
 		return 1
+	case Oversubscribed, CoresTaken:
+		if f.Share >= coresMissing {
+			return 2
+		}
 	}
-	return 2
+	return 3
 }
 
 // WaitsUnknown reports whether ranks spend much time in MPI, and no trace was requested
@@ -165,13 +173,21 @@ func (j *facts) quiet() bool {
 	return j.POP == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
 }
 
-// totalNs returns ranks × run time.
-func (j *facts) totalNs() float64 { return j.POP.RuntimeNs * float64(j.POP.Ranks) }
+// totalNs returns ranks × run time. Ranks that did not finalize count with their own time.
+func (j *facts) totalNs() float64 {
+	total := j.POP.RuntimeNs * float64(j.POP.Ranks)
+	for i := range j.Ranks {
+		if r := &j.Ranks[i]; r.State != profile.Finalized.String() {
+			total += 1e9 * r.ApplicationTimeS
+		}
+	}
+	return total
+}
 
 // shareOf returns a time as a share of ranks × run time.
 func (j *facts) shareOf(ns float64) float64 {
 	if total := j.totalNs(); total > 0 {
-		return ns / total
+		return min(ns/total, 1) // an estimate may be more
 	}
 	return 0
 }

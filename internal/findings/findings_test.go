@@ -3,6 +3,7 @@ package findings
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -178,41 +179,72 @@ func TestWaitSite(t *testing.T) {
 	}
 }
 
-func TestOversubscribed(t *testing.T) {
-	waited := 0.25
-	two := profile.Oversubscription{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1), Threads: 2, Count: 1,
-		CPU: &profile.CPUShare{WithoutProcessor: &waited}}
+// TestNoCore checks the findings about ranks that had no core for a part of their 10 s.
+func TestNoCore(t *testing.T) {
+	share := 0.25
+	of := func(reason string, ranks profile.RankSet, hostRanks int) profile.Oversubscription {
+		return profile.Oversubscription{Reason: reason, Host: "a", Ranks: ranks, HostRanks: hostRanks, Threads: 2, Count: 1, CPULimit: 1.5,
+			CPU: &profile.CPUShare{WithoutProcessor: &share}}
+	}
+	unknown := of(profile.TooFewProcessors, profile.RankSetOf(0, 1), 4)
+	unknown.CPU = nil
 	for _, test := range []struct {
-		o    profile.Oversubscription
-		text string
+		name   string
+		set    profile.Oversubscription
+		noCore float64 // of each rank of the set
+		change func(*aggregate.RankCores)
+		share  float64
+		text   string // empty: no finding
 	}{
-		{two, "Ranks 0-1 on a run 2 threads on 1 core. They wait for a core in 25.0 % of their time."},
-		{profile.Oversubscription{Reason: profile.TooSmallLimit, Host: "a", Ranks: profile.RankSetOf(0, 1), CPULimit: 1.5},
-			"Ranks 0-1 on a may use the time of 1.50 cores only: the limit of their control group."},
-		{profile.Oversubscription{Reason: profile.OtherProcesses, Host: "a", Ranks: profile.RankSetOf(3)}, "Rank 3 on a shared cores with other processes or threads."},
+		{"oversubscribed", of(profile.TooFewProcessors, profile.RankSetOf(0, 1), 4), 0.25, nil, 0.25 * 2 / 4,
+			"Ranks 0-1 on a run 2 threads on 1 core. They have no core in 25.0 % of the time."},
+		{"one rank", of(profile.TooFewProcessors, profile.RankSetOf(2), 4), 0.25, nil, 0.25 / 4,
+			"Rank 2 on a runs 2 threads on 1 core. It has no core in 25.0 % of the time."},
+		{"at least", of(profile.TooFewProcessors, profile.RankSetOf(0, 1), 4), 0.25, func(c *aggregate.RankCores) { c.NoCoreAtLeast = true }, 0.25 * 2 / 4,
+			"Ranks 0-1 on a run 2 threads on 1 core. They have no core in at least 25.0 % of the time."},
+		{"a limit", of(profile.TooSmallLimit, profile.RankSetOf(0, 1), 4), 0.06, nil, 0.06 * 2 / 4,
+			"Ranks 0-1 on a may use the time of 1.50 cores only: the limit of the control group. They have no core in 6.0 % of the time."},
+		{"hardly any wait", of(profile.TooFewProcessors, profile.RankSetOf(0, 1), 4), 0.049, nil, 0, ""},
+		{"the wait is not known", unknown, 0, func(c *aggregate.RankCores) { c.NoCore = nil }, 0, "Ranks 0-1 on a run 2 threads on 1 core."},
+		{"others", of(profile.OtherProcesses, profile.RankSetOf(3), 4), 0.2, nil, 0.2 / 4,
+			"Rank 3 on a has enough cores, but others use them: other programs, or threads that are bound to one core. It has no core in 20.0 % of the time."},
+		{"others, one rank of many", of(profile.OtherProcesses, profile.RankSetOf(3), 8), 0.2, nil, 0, ""},
 	} {
-		s := computing(9.9, 9.9, 9.9, 9.9)
-		s.Oversubscribed = []profile.Oversubscription{test.o}
-		found := Of(s, nil)
-		if len(found) != 1 || found[0].Text != test.text {
-			t.Errorf("%+v, want %q", found, test.text)
-		}
-		if test.o.CPU != nil && found[0].Share != waited*2/4 {
-			t.Errorf("share %g, but 2 of 4 ranks waited for %g", found[0].Share, waited)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			s := computing(9.9, 9.9, 9.9, 9.9)
+			share = test.noCore
+			for rank := range test.set.Ranks.All() {
+				s.Ranks[rank].Cores = &aggregate.RankCores{NoCore: &test.noCore}
+				if test.change != nil {
+					test.change(s.Ranks[rank].Cores)
+				}
+			}
+			s.Oversubscribed = []profile.Oversubscription{test.set}
+			found := Of(s, nil)
+			if test.text == "" && len(found) == 0 {
+				return
+			}
+			if len(found) != 1 || found[0].Text != test.text || math.Abs(found[0].Share-test.share) > 1e-9 {
+				t.Errorf("%+v, want %g, %q", found, test.share, test.text)
+			}
+		})
 	}
 }
 
-// TestOversubscribedInMPI checks that the share of shared cores is at most that of the time
-// outside MPI: here 1 of 10 s.
-func TestOversubscribedInMPI(t *testing.T) {
-	waited := 0.8
-	s := computing(1, 1, 1, 1)
-	s.Oversubscribed = []profile.Oversubscription{{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1, 2, 3),
-		Threads: 4, Count: 1, CPU: &profile.CPUShare{WithoutProcessor: &waited}}}
-	const want = "Ranks 0-3 on a run 4 threads on 1 core. They wait for a core in 80.0 % of their time. Outside MPI, where this delays them, it is at most 10.0 % of the run."
-	if f := oversubscribed(&facts{s, nil}); f.Text != want || math.Abs(f.Share-0.1) > 1e-9 {
-		t.Errorf("%g, %q", f.Share, f.Text)
+// TestNoCoreFirst checks that a lack of cores comes before larger findings from 30 % on.
+func TestNoCoreFirst(t *testing.T) {
+	for _, noCore := range []float64{0.29, 0.3} {
+		s := computing(1, 1, 1, 9) // load imbalance of 60 %
+		for i := range s.Ranks {
+			s.Ranks[i].Cores = &aggregate.RankCores{NoCore: &noCore}
+		}
+		s.Oversubscribed = []profile.Oversubscription{{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSet{{Last: 3}}, Threads: 4, Count: 2,
+			CPU: &profile.CPUShare{WithoutProcessor: &noCore}}}
+		want := map[bool]Rule{false: LoadImbalance, true: Oversubscribed}[noCore >= 0.3]
+		found := Of(s, nil)
+		if len(found) != 2 || found[0].Rule != want || strings.Contains(found[0].Try, "not reliable") != (want == Oversubscribed) {
+			t.Errorf("%g: %+v, want %s first", noCore, found, want)
+		}
 	}
 }
 

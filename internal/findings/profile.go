@@ -2,7 +2,6 @@ package findings
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -87,50 +86,6 @@ func notMeasured(j *facts) *Finding {
 	}
 	return &Finding{Text: strings.ToUpper(words[:1]) + words[1:] + ".",
 		Try: "Read the problems at the end of this report before you trust the other numbers."}
-}
-
-// oversubscribed holds if ranks had to share cores. The share is the time in which ranks were ready
-// to run but had no core, if the kernel reports it. It is at most the ranks' time outside MPI:
-// ranks that poll in MPI while they wait for others need no core.
-func oversubscribed(j *facts) *Finding {
-	if len(j.Oversubscribed) == 0 {
-		return nil
-	}
-	f := &Finding{Try: "Start fewer ranks on a node, or bind each rank to its own cores."}
-	hosts, without := map[string]bool{}, 0.0 // ranks × share of their time
-	var all []int
-	for i := range j.Oversubscribed {
-		o := &j.Oversubscribed[i]
-		hosts[o.Host] = true
-		all = slices.AppendSeq(all, o.Ranks.All())
-		if o.CPU != nil && o.CPU.WithoutProcessor != nil {
-			without += *o.CPU.WithoutProcessor * float64(o.Ranks.Len())
-		}
-	}
-	f.Ranks = profile.RankSetOf(all...)
-	o := &j.Oversubscribed[0]
-	ranks := fmt.Sprintf("%s on %s", sentence(o.Ranks), o.Host)
-	switch o.Reason {
-	case profile.OtherProcesses:
-		f.Text = ranks + " shared cores with other processes or threads."
-	case profile.TooSmallLimit:
-		f.Text = fmt.Sprintf("%s may use the time of %s cores only: the limit of their control group.", ranks, text.Number(o.CPULimit))
-	default:
-		f.Text = fmt.Sprintf("%s run %s on %s.", ranks, text.CountOf(max(o.Threads, o.Ranks.Len()), "thread"), text.CountOf(o.Count, "core"))
-	}
-	if n := len(hosts) - 1; n > 0 {
-		f.Text += fmt.Sprintf(" Ranks on %s share cores too.", text.CountOf(n, "other node"))
-	}
-	if without > 0 && j.POP != nil && j.RanksRecorded > 0 {
-		all := without / float64(j.RanksRecorded)
-		f.Share, f.Of = min(all, j.POP.ParallelEfficiency), OfTime
-		f.Text += fmt.Sprintf(" They wait for a core in %s of their time", text.Percent(without/float64(f.Ranks.Len())))
-		if f.Share < all {
-			f.Text += fmt.Sprintf(". Outside MPI, where this delays them, it is at most %s of the run", text.Percent(f.Share))
-		}
-		f.Text += "."
-	}
-	return f
 }
 
 const (

@@ -131,7 +131,7 @@ func sideOf(c *Configuration) Side {
 // sharedCores returns the number of runs whose ranks shared cores.
 func (c *Configuration) sharedCores() (n int) {
 	for _, r := range c.runs {
-		if slices.ContainsFunc(r.Findings, func(f NotedFinding) bool { return f.Rule == oversubscribed }) {
+		if slices.ContainsFunc(r.Findings, func(f NotedFinding) bool { return sharesCores(&f) }) {
 			n++
 		}
 	}

@@ -247,7 +247,7 @@ func TestFindings(t *testing.T) {
 		{"in one of A", 3, []bool{false, true, false}, []bool{true, true, true}, "late sender", true, 0, 0},
 		{"no time changed", 1, []bool{false, false, false}, []bool{true, true, true}, "late sender", true, 0, 0},
 		{"of bytes", 1, []bool{false, false, false}, []bool{true, true, true}, "bytes between nodes", false, 1, 0},
-		{"of the machine", 3, []bool{false, false, false}, []bool{true, true, true}, "oversubscribed", false, 0, 0},
+		{"of the machine", 3, []bool{false, false, false}, []bool{true, true, true}, "no core: others use the cores", false, 0, 0},
 	} {
 		a := version{"aa", sites(3, -1, 0), 0.01, 0}.runs(t, 3, random)
 		b := version{"bb", sites(3, 1, test.slower), 0.01, int64(time.Hour)}.runs(t, 3, random)

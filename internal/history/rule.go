@@ -3,6 +3,7 @@ package history
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 )
@@ -89,16 +90,16 @@ func (r *rule) spread(c *Change, q RepeatedValue) float64 {
 	return max(own, r.typical*min(c.A.Median, c.B.Median))
 }
 
-// oversubscribed is the name of the rule about ranks that share cores. Such a finding depends on
-// the machine and not on the version of the program, so it is not compared.
-const oversubscribed = "oversubscribed"
+// sharesCores reports whether a finding is about ranks that share cores. It depends on the machine
+// and not on the version of the program, so it is not compared. The rules have such names.
+func sharesCores(f *NotedFinding) bool { return strings.HasPrefix(f.Rule, "no core") }
 
 // compareFindings finds the findings that every run of one version has and no run of the other.
 // Findings about time count only if a time changed: otherwise the thresholds of the rules would
 // turn noise into a change.
 func (s *Step) compareFindings(a, b *Configuration) {
 	timeChanged := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Measure == Time })
-	counts := func(f *NotedFinding) bool { return f.Rule != oversubscribed && (!f.OfTime || timeChanged) }
+	counts := func(f *NotedFinding) bool { return !sharesCores(f) && (!f.OfTime || timeChanged) }
 	s.Appeared, s.Disappeared = b.findingsNotIn(a, counts), a.findingsNotIn(b, counts)
 }
 

@@ -83,6 +83,10 @@ func (r *replay) oversubscriptions() []profile.Oversubscription {
 		if p.trace.Usage != nil {
 			placed[i].Usage = *p.trace.Usage
 		}
+		if use := p.trace.ThreadUse; use != nil && use.Busy > 0 {
+			placed[i].Threads = use.Busy
+		}
+		placed[i].NoCore = profile.NoCoreOf(p.trace.State, p.trace.Times(), p.trace.ThreadUse, placed[i].Usage)
 	}
 	return profile.Oversubscriptions(placed)
 }

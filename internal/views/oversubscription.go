@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -82,9 +83,46 @@ func outOf(s *profile.Oversubscription, of string) string {
 func cpuText(c *profile.CPUShare, whose string) string {
 	waited, of := "", "of "+whose+" time"
 	if c.WithoutProcessor != nil {
-		waited, of = fmt.Sprintf("waited for a core %s %s; ", text.Percent(*c.WithoutProcessor), of), "of it"
+		waited, of = fmt.Sprintf("had no core %s%s %s; ", atLeast(c.AtLeast), text.Percent(*c.WithoutProcessor), of), "of it"
 	}
 	return fmt.Sprintf("%sused a core %s %s; %s involuntary context switches a second", waited, text.Percent(c.Used), of, text.Count(uint64(math.Round(c.Involuntary))))
+}
+
+func atLeast(is bool) string {
+	if is {
+		return "at least "
+	}
+	return ""
+}
+
+// cores adds how long the ranks of a job had no core, and how many cores they used. c may be nil.
+func (s *Section) cores(c *aggregate.Cores) {
+	if c == nil || c.NoCore == nil && c.Used == nil {
+		return
+	}
+	words := "no core " + percentOf(c.NoCore, c.NoCoreAtLeast) + " of the time"
+	if c.Used != nil && c.Available != nil {
+		words += fmt.Sprintf("; outside MPI a rank uses %s of %s on average", text.Number(*c.Used), coreCount(*c.Available))
+	}
+	s.Fact("cores", words)
+	if c.HybridEfficiency != nil && c.ThreadEfficiency != nil {
+		s.Fact("hybrid efficiency", fmt.Sprintf("%s = parallel efficiency × thread efficiency %s", text.Percent(*c.HybridEfficiency), text.Percent(*c.ThreadEfficiency)))
+	}
+}
+
+func coreCount(cores float64) string {
+	if n := text.Number(cores); n != "1" {
+		return n + " cores"
+	}
+	return "1 core"
+}
+
+// percentOf returns a share, or unknown if it is nil.
+func percentOf(share *float64, least bool) string {
+	if share == nil {
+		return unknown
+	}
+	return atLeast(least) + text.Percent(*share)
 }
 
 // placement adds where a rank ran and how much of its processors it used.

@@ -34,7 +34,8 @@ func TestOversubscriptions(t *testing.T) {
 	}
 	// 1 s, of which 200 ms on a processor and 700 ms waiting for one.
 	crowded := func(p *profile.PlacedProcess) {
-		p.Usage = profile.Usage{WallNs: 1e9, UserNs: 150e6, SystemNs: 50e6, Involuntary: 300, RunDelayNs: 700e6, DelayKnown: true}
+		p.Usage = profile.Usage{WallNs: 1e9, UserNs: 150e6, SystemNs: 50e6, Involuntary: 300}
+		p.NoCore = &profile.NoCore{Share: 0.7}
 	}
 	for _, test := range []struct {
 		name string
@@ -61,11 +62,12 @@ func TestOversubscriptions(t *testing.T) {
 		{"a limit that is enough", with(on("0-3", "0-3", "0-3"), limited(2.5)), ""},
 		{"control groups of their own", with(on("0-3", "0-3"), func(p *profile.PlacedProcess) { p.Placement.CPULimit, p.Placement.LimitGroup = 1, uint64(p.Rank) }), ""},
 		{"measured", with(on("0-3", "0-3"), crowded), "ranks 0-1 shared their cores with other processes or threads\n" +
-			"ranks waited for a core 70.0 % of their time; used a core 20.0 % of it; 300 involuntary context switches a second each"},
-		{"without the kernel's delay", with(on("0", "1"), func(p *profile.PlacedProcess) { crowded(p); p.Usage.DelayKnown = false }),
+			"ranks had no core 70.0 % of their time; used a core 20.0 % of it; 300 involuntary context switches a second each"},
+		{"without the kernel's delay", with(on("0", "1"), func(p *profile.PlacedProcess) { crowded(p); p.NoCore = nil }),
 			"ranks 0-1 shared their cores with other processes or threads\nranks used a core 20.0 % of their time; 300 involuntary context switches a second each"},
 		{"asleep", with(on("0", "1"), func(p *profile.PlacedProcess) {
-			p.Usage = profile.Usage{WallNs: 1e9, UserNs: 1e6, Voluntary: 5000, DelayKnown: true}
+			p.Usage = profile.Usage{WallNs: 1e9, UserNs: 1e6, Voluntary: 5000}
+			p.NoCore = &profile.NoCore{}
 		}), ""},
 		{"too short to tell", with(on("0", "1"), func(p *profile.PlacedProcess) { crowded(p); p.Usage.WallNs = 99e6 }), ""},
 		{"other hosts", with(on("0", "0"), func(p *profile.PlacedProcess) { p.Host = []string{"n0", "n1"}[p.Rank] }), ""},

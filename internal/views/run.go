@@ -163,6 +163,7 @@ func (s *report) variablesSet() string {
 // detailsOf says which section has the details of a finding.
 var detailsOf = map[findings.Rule]string{
 	findings.EndedBadly: "ends", findings.NotMeasured: "completeness", findings.Oversubscribed: "efficiency",
+	findings.CoresTaken: "efficiency", findings.IdleCores: "efficiency",
 	findings.LoadImbalance: "time", findings.CollectiveWaits: "waits", findings.LateSender: "waits",
 	findings.LateReceiver: "waits", findings.SerialChain: "waits", findings.SmallMessages: "sizes",
 	findings.HotRank: "balance", findings.BytesBetweenNodes: "placement",
@@ -209,6 +210,7 @@ func shareOfWhole(f *findings.Finding) string {
 func (s *report) efficiency() Section {
 	out := Section{ID: "efficiency", Title: "Parallel efficiency"}
 	out.efficiency(s.POP, s.RanksExpected, s.Traced)
+	out.cores(s.Cores)
 	shared(&out, s.Oversubscribed, s.RanksRecorded)
 	return out
 }

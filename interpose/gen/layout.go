@@ -79,6 +79,7 @@ var constants = []struct {
 	{"CommNone", uint32(layout.CommNone)}, {"OpenBytesUnknown", uint64(layout.OpenBytesUnknown)},
 	{"CommInter", layout.CommInter}, {"CommFreed", layout.CommFreed}, {"CommFound", layout.CommFound},
 	{"CommList", layout.CommList}, {"CommRemote", layout.CommRemote}, {"ThreadMain", layout.ThreadMain},
+	{"ThreadUseUnknown", layout.ThreadUseUnknown},
 	{"ContainerVersion", layout.ContainerVersion}, {"Granule", layout.Granule}, {"ExtentMagic", layout.ExtentMagic},
 	{"ExtentSize", layout.ExtentSize}, {"ContainerSealed", uint64(layout.ContainerSealed)}, {"MaxHost", layout.MaxHost},
 	{"ExtentRecording", layout.ExtentRecording}, {"ExtentEvents", layout.ExtentEvents},

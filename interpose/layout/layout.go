@@ -235,8 +235,11 @@ const (
 	PeerElsewhere = -6
 )
 
-// ThreadMain (version 9) is in Thread.Flags while the thread that initialized MPI has the record.
-const ThreadMain = 1
+// Thread.Flags
+const (
+	ThreadMain       = 1 // (version 9) while the thread that initialized MPI has the record
+	ThreadUseUnknown = 2 // (version 9) CPUTime and RunDelay lack those of a thread that had the record
+)
 
 // CommNone is the communicator of a row without a communicator.
 const CommNone = 0xffffffff
@@ -303,6 +306,10 @@ type Header struct {
 
 	// Of version 9:
 	PidNamespace uint64 // inode of the namespace of process ids that Pid belongs to; 0 if not known
+	// Threads of the process at the start of MPI_Finalize, and how many of them used a processor: had
+	// at least 5 % of the CPU time of the busiest. Both are 0 if that is not known.
+	Threads     uint32
+	BusyThreads uint32
 	// Messages that were not written to stderr because descriptor 2 was another file. They are in
 	// the header because one of them reports that the log is full.
 	Messages [MaxMessages]byte
@@ -351,6 +358,10 @@ type Thread struct {
 	// between owners of the record are added, so that Open.Last - First is the sum of their
 	// lifetimes. If the main thread makes no call between Init and Finalize, that time is added too.
 	First uint64
+	// Of version 9: what the threads that had the record used from First to their end or to the start
+	// of MPI_Finalize. Valid if Header.Threads is set.
+	CPUTime  uint64 // ns
+	RunDelay uint64 // ns in which they were ready to run but had no processor
 }
 
 // Open (version 5) is the call that a thread is in, in one cache line. It begins with the key

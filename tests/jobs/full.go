@@ -132,6 +132,7 @@ func FullRank(run string, rank int) *profile.Profile {
 		Placement: &profile.Placement{Processors: "0-3,64", CPULimit: 1.5, LimitGroup: 4711,
 			NodeProcessors: 128, NodeCores: 64, NodeSockets: 2},
 		Usage:       []profile.Usage{{WallNs: 5_000, UserNs: 4_000, SystemNs: 500, Voluntary: 3, Involuntary: 7, RunDelayNs: 400, DelayKnown: true}},
+		ThreadUse:   &profile.ThreadUse{Busy: 3, CPUNs: 3_000_000_001, DelayNs: 700, Incomplete: rank == 1},
 		Clocks:      profile.ClockCheck{Error: 3_000_000, Step: -5},
 		Intercepted: &profile.FileAndFunctions{Library: "/opt/tool.so", Functions: []string{"MPI_Send", "MPI_Isend"}},
 		Losses:      profile.Losses{Calls: uint64(rank), Requests: 7},

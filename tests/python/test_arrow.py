@@ -35,7 +35,8 @@ TYPES = {
     "cancelled_receives:u64 truncated_receives:u64 freed_receives:u64 failed_receives:u64 unfinished_receives:u64 "
     "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 doubtful_sends:u64 left_calls:u64 physical:str? world_size:i32? problems:text? lost:text? source:str "
     "processors:str? cpu_limit:f64? node_processors:i32? node_cores:i32? node_sockets:i32? usage_ns:u64? cpu_user_ns:u64? "
-    "cpu_system_ns:u64? voluntary_switches:u64? involuntary_switches:u64? run_delay_ns:u64?",
+    "cpu_system_ns:u64? voluntary_switches:u64? involuntary_switches:u64? run_delay_ns:u64?"
+    " busy_threads:u64? calling_cpu_ns:u64? calling_delay_ns:u64? calling_unknown:u64?",
     "pvars": "run:str rank:i32 at:time? time_ns:u64? slice:str moment:str name:str class:str binding:str object:str? "
     "handle:i32 index:i32 value:f64? value_u64:u64? value_i64:i64? text:str?",
 }

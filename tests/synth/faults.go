@@ -28,7 +28,7 @@ const (
 
 // FaultNames lists the names that NewFaulty accepts.
 var FaultNames = []string{"imbalance", "collective-waits", "small-messages", "small-collectives", "hot-rank", "between-nodes",
-	"set-up", "polling", "sparse", "oversubscribed", "killed", "lost"}
+	"set-up", "polling", "sparse", "oversubscribed", "cores-taken", "idle-cores", "killed", "lost"}
 
 // NewFaulty returns a job with a fault. If nearly is true, the job is a little below
 // the thresholds of the rule and has no such fault. There must be at least 100 ranks.
@@ -42,7 +42,7 @@ func NewFaulty(name string, ranks int, nearly bool) (*Job, error) {
 	}
 	plant, known := map[string]func(*Job, func(a, b uint64) uint64) *Fault{"imbalance": imbalance, "collective-waits": collectiveWaits,
 		"small-messages": smallMessages, "small-collectives": smallCollectives, "hot-rank": hotRank, "between-nodes": betweenNodes,
-		"set-up": setUpInALoop, "polling": polling, "sparse": sparse, "oversubscribed": oversubscribed, "killed": killed, "lost": lost}[name]
+		"set-up": setUpInALoop, "polling": polling, "sparse": sparse, "oversubscribed": oversubscribed, "cores-taken": coresTaken, "idle-cores": idleCores, "killed": killed, "lost": lost}[name]
 	if !known || ranks < 100 {
 		return nil, fmt.Errorf("make synthetic job: no fault %q of %d ranks: the faults are %v, of at least 100 ranks", name, ranks, FaultNames)
 	}
@@ -245,15 +245,41 @@ func sparse(j *Job, pick func(a, b uint64) uint64) *Fault {
 	}}
 }
 
-// oversubscribed: the ranks of each node have half as many processors and wait for
-// them half of the time.
+// oversubscribed: ranks have two threads for each of their processors and wait for these half of
+// the time (nearly: 4.9 %).
 func oversubscribed(j *Job, pick func(a, b uint64) uint64) *Fault {
-	waited := pick(faultyRun/2, faultyRun/20)
-	processors := fmt.Sprintf("0-%d", pick(uint64(j.PerNode)/2, uint64(j.PerNode))-1)
-	return &Fault{Rule: "oversubscribed", Ranks: profile.RankSet{{Last: j.Ranks - 1}}, Share: 0.5, plant: func(b *rows) {
-		b.Placement = &profile.Placement{Processors: processors, NodeProcessors: j.PerNode, NodeCores: j.PerNode}
-		b.Usage = []profile.Usage{{WallNs: faultyRun, UserNs: faultyRun - waited, RunDelayNs: waited, DelayKnown: true}}
+	waited := pick(faultyRun/2, faultyRun*49/1000)
+	return &Fault{Rule: "no core: oversubscribed", Ranks: profile.RankSet{{Last: j.Ranks - 1}}, Share: 0.5,
+		Text: fmt.Sprintf("run %d threads on %d cores. Ranks on", 2*j.PerNode, j.PerNode), plant: func(b *rows) {
+			b.onCores(b.rank%j.PerNode, b.rank%j.PerNode, 2, faultyRun-waited, faultyRun-waited, waited)
+		}}
+}
+
+// coresTaken: ranks have a processor each, and wait for it half of the time (nearly: 4.9 %).
+func coresTaken(j *Job, pick func(a, b uint64) uint64) *Fault {
+	waited := pick(faultyRun/2, faultyRun*49/1000)
+	return &Fault{Rule: "no core: others use the cores", Ranks: profile.RankSet{{Last: j.Ranks - 1}}, Share: 0.5, Text: "no core in 50.0 % of the time", plant: func(b *rows) {
+		b.onCores(b.rank%j.PerNode, b.rank%j.PerNode, 1, faultyRun-waited, faultyRun-waited, waited)
 	}}
+}
+
+// idleCores: ranks use two of four processors outside MPI (nearly: 2.1).
+func idleCores(j *Job, pick func(a, b uint64) uint64) *Fault {
+	others := pick(faultyRun, faultyRun*11/10) // CPU time of threads that make no call
+	return &Fault{Rule: "idle cores", Ranks: profile.RankSet{{Last: j.Ranks - 1}}, Text: "use 2 of 4 cores each", plant: func(b *rows) {
+		first := 4 * (b.rank % j.PerNode)
+		b.onCores(first, first+3, 2, faultyRun, faultyRun+others, 0)
+	}}
+}
+
+// onCores binds a rank to some processors. Of its busy threads, one makes calls.
+func (b *rows) onCores(first, last, busy int, callingCPU, allCPU, delay uint64) {
+	b.Placement = &profile.Placement{Processors: fmt.Sprintf("%d-%d", first, last)}
+	if first == last {
+		b.Placement.Processors = fmt.Sprint(first)
+	}
+	b.Usage = []profile.Usage{{WallNs: faultyRun, UserNs: allCPU, DelayKnown: true}}
+	b.ThreadUse = &profile.ThreadUse{Busy: busy, CPUNs: callingCPU, DelayNs: delay}
 }
 
 // killed: a rank is killed while it waits for a message, and a second later the

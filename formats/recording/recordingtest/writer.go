@@ -214,6 +214,9 @@ func headerOf(p *profile.Profile, end uint64) layout.Header {
 		LostComms: p.Losses.Comms, NegativeTicks: p.Losses.NegativeTicks, UntimedCalls: p.Losses.Untimed,
 		LostStacks: p.Losses.Stacks, LostReadings: p.Losses.Readings, Pauses: p.Pauses, Timing: rawTiming[p.Timing],
 		PidNamespace: p.PidNamespace}
+	if u := p.ThreadUse; u != nil {
+		h.Threads, h.BusyThreads = uint32(max(u.Busy, p.Threads)), uint32(u.Busy)
+	}
 	for _, line := range p.Messages {
 		copy(h.Messages[bytes.IndexByte(h.Messages[:], 0):], line+"\n")
 	}
@@ -249,6 +252,7 @@ func (l *log) add(kind uint32, v any, tails ...[]byte) {
 func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
 	t := layout.Thread{Index: index, Table: table, Last: uint64(p.End)}
 	t.First = t.Last - lifetimeOf(p, index)
+	addThreadUse(&t, p)
 	i := slices.IndexFunc(p.Open, func(o profile.OpenCall) bool { return o.Thread == int32(index) })
 	if i < 0 {
 		l.add(layout.RecordThread, t)
@@ -262,6 +266,32 @@ func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
 	t.Open = uint64(layout.HeaderSize + binary.Size(layout.Segment{}) + len(l.raw) + binary.Size(t))
 	l.add(layout.RecordThread, t, appended(nil, open))
 	return nil
+}
+
+// addThreadUse gives each thread as much of what the threads used as fits in its lifetime. If no
+// lifetimes are known, the first, which initialized MPI, has it all.
+func addThreadUse(t *layout.Thread, p *profile.Profile) {
+	if p.ThreadUse == nil {
+		return
+	}
+	share := func(total uint64) uint64 {
+		if p.Lifetimes > 0 {
+			before := uint64(0)
+			for i := range t.Index {
+				before += lifetimeOf(p, i)
+			}
+			return min(total-min(total, before), lifetimeOf(p, t.Index))
+		}
+		if t.Index == 0 {
+			t.Flags |= layout.ThreadMain
+			return total
+		}
+		return 0
+	}
+	t.CPUTime, t.RunDelay = share(p.ThreadUse.CPUNs), share(p.ThreadUse.DelayNs)
+	if p.ThreadUse.Incomplete {
+		t.Flags |= layout.ThreadUseUnknown
+	}
 }
 
 // lifetimeOf returns the lifetime of a thread: all have the same, as a profile has the sum.

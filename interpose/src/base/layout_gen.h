@@ -138,6 +138,7 @@
 #define MT_COMM_LIST 8
 #define MT_COMM_REMOTE 16
 #define MT_THREAD_MAIN 1
+#define MT_THREAD_USE_UNKNOWN 2
 #define MT_CONTAINER_VERSION 2
 #define MT_GRANULE 65536
 #define MT_EXTENT_MAGIC 1414813765
@@ -234,9 +235,11 @@ typedef struct mt_l_header {
     uint64_t lost_readings;
     mt_l_open abort;
     uint64_t pid_namespace;
+    uint32_t threads;
+    uint32_t busy_threads;
     uint8_t messages[1536];
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 1872, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 1880, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -267,7 +270,9 @@ _Static_assert(offsetof(mt_l_header, receives) == 252, "Header.Receives");
 _Static_assert(offsetof(mt_l_header, lost_readings) == 256, "Header.LostReadings");
 _Static_assert(offsetof(mt_l_header, abort) == 264, "Header.Abort");
 _Static_assert(offsetof(mt_l_header, pid_namespace) == 328, "Header.PidNamespace");
-_Static_assert(offsetof(mt_l_header, messages) == 336, "Header.Messages");
+_Static_assert(offsetof(mt_l_header, threads) == 336, "Header.Threads");
+_Static_assert(offsetof(mt_l_header, busy_threads) == 340, "Header.BusyThreads");
+_Static_assert(offsetof(mt_l_header, messages) == 344, "Header.Messages");
 
 typedef struct mt_l_segment {
     uint32_t magic;
@@ -359,8 +364,10 @@ typedef struct mt_l_thread {
     uint64_t last;
     uint64_t open;
     uint64_t first;
+    uint64_t cpu_time;
+    uint64_t run_delay;
 } mt_l_thread;
-_Static_assert(sizeof(mt_l_thread) == 48, "size of Thread");
+_Static_assert(sizeof(mt_l_thread) == 64, "size of Thread");
 _Static_assert(offsetof(mt_l_thread, record) == 0, "Thread.Record");
 _Static_assert(offsetof(mt_l_thread, index) == 8, "Thread.Index");
 _Static_assert(offsetof(mt_l_thread, flags) == 12, "Thread.Flags");
@@ -368,6 +375,8 @@ _Static_assert(offsetof(mt_l_thread, table) == 16, "Thread.Table");
 _Static_assert(offsetof(mt_l_thread, last) == 24, "Thread.Last");
 _Static_assert(offsetof(mt_l_thread, open) == 32, "Thread.Open");
 _Static_assert(offsetof(mt_l_thread, first) == 40, "Thread.First");
+_Static_assert(offsetof(mt_l_thread, cpu_time) == 48, "Thread.CPUTime");
+_Static_assert(offsetof(mt_l_thread, run_delay) == 56, "Thread.RunDelay");
 
 typedef struct mt_l_comm {
     mt_l_record record;

@@ -361,6 +361,7 @@ static void before_last_finalize(void)
     mt_slice_close();
     mt_process.header->finalize_start = mt_clock_read_all();
     mt_thread_finalizes_mpi();
+    mt_thread_use_close();
     if (MT_CHECKING)
         mt_sample_log_total();
 }

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "record/thread.h"
 
 #include "base/clock.h"
@@ -10,6 +11,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static pthread_key_t exit_key; // made once, by the first thread
 static bool has_key;
@@ -19,6 +22,25 @@ static uint32_t count;
 static bool had_main_thread;
 // Initialized MPI, and has not ended. Written under MT_LOCK_THREADS.
 static mt_thread *_Atomic main_thread;
+
+// Reads what a thread has used so far. What it uses from now on will be added to its
+// record.
+static void begin_use(mt_thread *t)
+{
+    if (!mt_usage_of_thread(t->id, &t->before))
+        t->record->flags |= MT_THREAD_USE_UNKNOWN;
+}
+
+// Adds what a thread used since then to its record.
+static void add_use(mt_thread *t)
+{
+    mt_thread_use before = t->before;
+    begin_use(t);
+    if (t->record->flags & MT_THREAD_USE_UNKNOWN)
+        return;
+    mt_write(&t->record->cpu_time, t->record->cpu_time + (t->before.cpu - before.cpu));
+    mt_write(&t->record->run_delay, t->record->run_delay + (t->before.delay - before.delay));
+}
 
 // Leaves the table of a thread that ends to the next that starts.
 static void release_thread(void *thread)
@@ -30,6 +52,9 @@ static void release_thread(void *thread)
     mt_thread_set_self(NULL);
     MT_CALL_HOOK(thread_ended, t);
     mt_lock(MT_LOCK_THREADS);
+    if (mt_on())
+        add_use(t);
+    t->id = 0;
     if (t == main_thread && mt_on()) {
         t->record->flags &= ~(uint32_t)MT_THREAD_MAIN;
         main_thread = NULL;
@@ -48,6 +73,8 @@ static void begin_lifetime(mt_thread *t)
     t->began = mt_ticks();
     mt_write(&t->open->last, t->began);
     mt_write(&t->record->first, t->record->first + (t->began - last));
+    t->id = syscall(SYS_gettid);
+    begin_use(t);
 }
 
 void mt_thread_initialized_mpi(mt_thread *t)
@@ -60,6 +87,7 @@ void mt_thread_initialized_mpi(mt_thread *t)
         mt_write(&t->record->first, t->record->first + (begin - t->began));
         mt_write(&t->open->last, begin);
         t->record->flags |= MT_THREAD_MAIN;
+        begin_use(t);
     }
     mt_unlock(MT_LOCK_THREADS);
 }
@@ -144,6 +172,21 @@ void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument)
     for (mt_thread *t = all_threads; t; t = t->sibling)
         visit(argument, t);
     mt_unlock(MT_LOCK_THREADS);
+}
+
+static void add_live(void *unused, mt_thread *t)
+{
+    (void)unused;
+    if (t->id)
+        add_use(t);
+}
+
+void mt_thread_use_close(void)
+{
+    int saved = errno;
+    mt_thread_each(add_live, NULL);
+    mt_usage_count_threads();
+    errno = saved;
 }
 
 // The search for the thread with the largest index below `limit` that is in a call.

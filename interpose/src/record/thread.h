@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/hook.h"
 #include "record/row.h"
+#include "record/usage.h"
 
 #define MT_PAUSED 0xffffffffu // slice of a call that began while recording was paused
 
@@ -104,6 +105,8 @@ typedef struct mt_thread {
     uint32_t index;
     uint32_t random;
     uint64_t began; // ticks when the thread that has it made its first call
+    long id;        // of that thread, as in /proc/self/task; 0 when it has ended
+    mt_thread_use before; // what it had used when it was last added to its record
     bool full; // growing the table failed, it is not tried again
     mt_l_thread *record;
     mt_pace *paces; // MT_PACES entries, by a hash of the site; NULL unless calls are timed by samples
@@ -174,6 +177,10 @@ mt_thread *mt_thread_attach(void);
 // lies between them; see mt_l_thread.first.
 void mt_thread_initialized_mpi(mt_thread *t);
 void mt_thread_finalizes_mpi(void);
+
+// Adds what the threads used until now to their records, and counts the threads of the
+// process. Called once header.finalize_start is set.
+void mt_thread_use_close(void);
 
 // Calls visit for each thread that has a table, and for the tables of ended threads.
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument);

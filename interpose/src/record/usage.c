@@ -2,9 +2,12 @@
 #include "record/usage.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/procfs.h"
 #include "file/recording.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -23,18 +26,26 @@ static uint64_t nanoseconds(struct timeval t)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
 }
 
-// Reads the time in ns in which the main thread was ready to run and had no processor:
-// the second number of the file. Returns false on kernels that do not count it.
-static bool read_delay(uint64_t *delay)
+// Reads a thread's schedstat: CPU time, delay, and how often it was given a processor.
+// Kernels that do not count them have no such file, or zeros in it. (The CPU time of a
+// new thread is 0, too, until its first tick.)
+static bool read_schedstat(const char *path, mt_thread_use *use)
 {
     char text[128], *rest;
-    if (mt_procfs_read("/proc/self/schedstat", text, sizeof text) <= 0)
+    if (mt_procfs_read(path, text, sizeof text) <= 0)
         return false;
-    strtoull(text, &rest, 10);
+    use->cpu = strtoull(text, &rest, 10);
     if (*rest != ' ')
         return false;
-    *delay = strtoull(rest, NULL, 10);
-    return true;
+    use->delay = strtoull(rest, &rest, 10);
+    return *rest == ' ' && strtoull(rest, NULL, 10) > 0;
+}
+
+bool mt_usage_of_thread(long thread, mt_thread_use *use)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", thread);
+    return read_schedstat(path, use);
 }
 
 static mt_l_usage read_usage(void)
@@ -47,7 +58,9 @@ static mt_l_usage read_usage(void)
         r.voluntary = (uint64_t)u.ru_nvcsw;
         r.involuntary = (uint64_t)u.ru_nivcsw;
     }
-    r.delay_known = read_delay(&r.run_delay);
+    mt_thread_use main = {0};
+    r.delay_known = read_schedstat("/proc/self/schedstat", &main);
+    r.run_delay = main.delay;
     return r;
 }
 
@@ -109,4 +122,64 @@ void mt_usage_slice_ends(uint32_t slice)
     add_difference(&r->run_delay, before.run_delay, last_reading.run_delay);
     if (!before.delay_known || !last_reading.delay_known)
         r->delay_known = 0;
+}
+
+// The CPU times of the threads of the process.
+typedef struct mt_cpu_times {
+    uint64_t *cpu;
+    uint32_t count, length;
+    uint64_t busiest;
+} mt_cpu_times;
+
+static bool add_cpu_time(mt_cpu_times *times, uint64_t cpu)
+{
+    if (times->count == times->length) {
+        uint32_t length = times->length ? 2 * times->length : 64;
+        uint64_t *wider = realloc(times->cpu, length * sizeof *wider);
+        if (!wider)
+            return false;
+        times->cpu = wider;
+        times->length = length;
+    }
+    times->cpu[times->count++] = cpu;
+    if (cpu > times->busiest)
+        times->busiest = cpu;
+    return true;
+}
+
+// Reads the CPU time of each thread of the process. Returns false if that of any is not
+// known.
+static bool read_cpu_times(mt_cpu_times *times)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks)
+        return false;
+    bool complete = true;
+    for (struct dirent *entry; complete && (entry = readdir(tasks));) {
+        mt_thread_use use;
+        char *rest;
+        long thread = strtol(entry->d_name, &rest, 10);
+        if (*rest != '\0' || thread <= 0)
+            continue; // . and ..
+        complete = mt_usage_of_thread(thread, &use) && add_cpu_time(times, use.cpu);
+    }
+    closedir(tasks);
+    return complete && times->count > 0;
+}
+
+enum { MT_BUSY = 20 }; // a thread is busy that has this fraction of the CPU time of the busiest
+
+void mt_usage_count_threads(void)
+{
+    mt_cpu_times times = {0};
+    mt_protect();
+    if (read_cpu_times(&times)) {
+        uint32_t busy = 0;
+        for (uint32_t i = 0; i < times.count; i++)
+            busy += times.cpu[i] >= times.busiest / MT_BUSY;
+        mt_process.header->busy_threads = busy;
+        mt_process.header->threads = times.count;
+    }
+    free(times.cpu);
+    mt_unprotect();
 }
