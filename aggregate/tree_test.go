@@ -36,24 +36,29 @@ func timedRows(call string, calls, ns, least uint64) profile.Row {
 
 type row = []profile.Row
 
-// TestTimeTree checks the parts of jobs of which they are known, in seconds of all ranks.
-func TestTimeTree(t *testing.T) {
-	const s = second
-	late := func(ps []*profile.Profile) { // rank 1 begins 2 s later and ends 1 s earlier than rank 0
-		ps[1].InitEnd += 2 * s
-		ps[1].FinalizeStart -= s
-	}
-	withoutCore := func(rank int, share float64) func(ps []*profile.Profile) {
-		return func(ps []*profile.Profile) {
-			for r, p := range ps {
-				u := profile.Usage{WallNs: 10 * s, DelayKnown: true}
-				if r == rank {
-					u.RunDelayNs = uint64(share * 10 * s)
-				}
-				p.Usage = []profile.Usage{u}
+const s = second
+
+// late makes rank 1 begin 2 s later and end 1 s earlier than rank 0.
+func late(ps []*profile.Profile) {
+	ps[1].InitEnd += 2 * s
+	ps[1].FinalizeStart -= s
+}
+
+// withoutCore makes a rank have no core for a share of its time.
+func withoutCore(rank int, share float64) func(ps []*profile.Profile) {
+	return func(ps []*profile.Profile) {
+		for r, p := range ps {
+			u := profile.Usage{WallNs: 10 * s, DelayKnown: true}
+			if r == rank {
+				u.RunDelayNs = uint64(share * 10 * s)
 			}
+			p.Usage = []profile.Usage{u}
 		}
 	}
+}
+
+// TestTimeTree checks the parts of jobs of which they are known, in seconds of all ranks.
+func TestTimeTree(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		rows   []row

@@ -54,8 +54,8 @@ func (s *waitingSum) merge(o *waitingSum) {
 	s.noCore.merge(&o.noCore)
 }
 
-// waitsForAll reports whether no rank leaves the call before all have entered it.
-func waitsForAll(call string, class profile.Class) bool {
+// WaitsForAll reports whether no rank leaves the call before all have entered it.
+func WaitsForAll(call string, class profile.Class) bool {
 	const others = profile.TraitNonblocking | profile.TraitPersistent | profile.TraitScan | profile.TraitNeighbor
 	return class == profile.AllToAll && !profile.TraitsOf(call).Any(others)
 }
@@ -74,7 +74,7 @@ func (s *waitingSums) add(p *profile.Profile, sites *siteSums) {
 	noCore := share * noCoreShare(&times)
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		if r.Comm < 0 || int(r.Comm) >= len(p.Comms) || r.MaxNs == 0 || !waitsForAll(r.Call, r.Class) {
+		if r.Comm < 0 || int(r.Comm) >= len(p.Comms) || r.MaxNs == 0 || !WaitsForAll(r.Call, r.Class) {
 			continue
 		}
 		key := waitingKey{call: r.Call, comm: p.Comms[r.Comm].ID, sizeClass: r.SizeClass}
