@@ -69,6 +69,7 @@ type DiffSide struct {
 	Receives      string    `json:"receives"`
 	LateOver      string    `json:"late_over,omitempty"` // as in a Summary
 	POP           *POP      `json:"pop"`                 // as in a Summary
+	Tree          *TimeTree `json:"time_tree"`           // as in a Summary
 	Problems      []string  `json:"problems"`            // why the record may be incomplete
 }
 
@@ -219,7 +220,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 func (c *ComparedJob) side(s *Summary) DiffSide {
 	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
 		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts),
-		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
+		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Tree: c.treeOf(s), Problems: c.Problems()}
 }
 
 // wasTimed reports whether the calls of all processes were timed.

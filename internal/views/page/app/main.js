@@ -57,13 +57,13 @@ function showJob(root, data, index) {
 
 // firstScreens return what is above the sections, by the kind of the page.
 const firstScreens = {
-  report: (page, jobs) => [reportHead(page), jobs(), reportFirst(page)],
+  report: (page, jobs) => [reportHead(page), jobs(), firstPart("verdict", "Verdict", null, blocksOf(page, "verdict")), reportFirst(page)],
   diff: (page, jobs) => [titleHead(page, "sides"), jobs(), diffFirst(page)],
   history: (page) => titleHead(page, "overview"),
 };
 
 // onFirstScreen are the sections that are not below it.
-const onFirstScreen = ["run", "findings", "efficiency", "matrix",
+const onFirstScreen = ["verdict", "run", "findings", "efficiency", "matrix",
   "sides", "efficiency-a", "efficiency-b", "totals", "limits", "largest", "overview"];
 
 // fillPage shows the first screen and the sections, with links to them.
