@@ -132,8 +132,13 @@ func (t *TimeTree) ShareOf(ns float64) float64 {
 }
 
 // InMPI returns the share of time in MPI, without the time without a core.
-func (t *TimeTree) InMPI() float64 {
-	return t.Share(FileIO) + t.Share(Waiting) + t.Share(SetUp) + t.Share(MovingData)
+func (t *TimeTree) InMPI() float64 { return t.ShareOf(t.Parts.inMPI()) }
+
+// InMPIBefore returns the share of time in MPI, with the time without a core.
+func (t *TimeTree) InMPIBefore() float64 { return t.ShareOf(t.Before.inMPI()) }
+
+func (p *TimeParts) inMPI() float64 {
+	return float64(p[FileIO] + p[Waiting] + p[SetUp] + p[MovingData])
 }
 
 // RankWaits are the wait states of a rank in its trace, in ns of the rank's own time.

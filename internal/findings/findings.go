@@ -112,7 +112,7 @@ var noCoreRules = []Rule{Oversubscribed}
 func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 	j := &facts{s, traced}
 	found, uncertain := []Finding{}, ""
-	if j.Tree != nil && j.Tree.NoCore > noCoreLarge {
+	if j.noCore() {
 		uncertain = "ranks had no core"
 	}
 	for _, r := range rules {
@@ -138,7 +138,7 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 		found = append(found, *f)
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(b.Share, a.Share))
+		return cmp.Or(cmp.Compare(a.group(j), b.group(j)), cmp.Compare(b.Share, a.Share))
 	})
 	return found[:min(len(found), most)]
 }
@@ -168,13 +168,13 @@ func withoutSymptoms(found []Finding) []Finding {
 }
 
 // group returns a number that sorts findings which make others doubtful before these.
-func (f *Finding) group() int {
+func (f *Finding) group(j *facts) int {
 	switch {
 	case f.Rule == EndedBadly:
 		return 0
 	case f.Rule == NotMeasured:
 		return 1
-	case slices.Contains(noCoreRules, f.Rule) && f.Share > noCoreLarge:
+	case slices.Contains(noCoreRules, f.Rule) && j.noCore():
 		return 2
 	}
 	return 3
@@ -184,7 +184,7 @@ func (f *Finding) group() int {
 // that would tell why.
 func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
 	j := &facts{s, traced}
-	return traced == nil && !s.TraceWanted && !j.quiet()
+	return traced == nil && !s.TraceWanted && !j.quiet() && !j.noCore()
 }
 
 // TimesUnknown returns why no finding about time can be made; empty if they can.
@@ -204,6 +204,9 @@ func TimesUnknown(s *aggregate.Summary) string {
 func (j *facts) quiet() bool {
 	return j.POP == nil || j.Tree == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
 }
+
+// noCore reports whether ranks had no core for so long that other times are not reliable.
+func (j *facts) noCore() bool { return j.Tree != nil && j.Tree.NoCore > noCoreLarge }
 
 // shareOf returns a time as a share of ranks × run time.
 func (j *facts) shareOf(ns float64) float64 {

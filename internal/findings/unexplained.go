@@ -16,8 +16,8 @@ const (
 	mostSites       = 3    // call sites that are listed
 )
 
-// explained returns the share of the time in MPI that findings are about. Findings about one call
-// site overlap: the largest counts.
+// explained returns the share of the time in MPI that findings are about. Like their costs, it
+// includes the time without a core. Findings about one call site overlap: the largest counts.
 func (j *facts) explained(found []Finding) (share float64) {
 	bySite := map[string]float64{}
 	for i := range found {
@@ -26,8 +26,11 @@ func (j *facts) explained(found []Finding) (share float64) {
 			continue
 		}
 		own := f.Share
-		if f.Rule == LoadImbalance { // those who compute less may end early instead of waiting in MPI
-			own = max(own-j.Tree.Share(aggregate.EndedEarly), 0)
+		switch f.Rule {
+		case LoadImbalance: // those who compute less may end early instead of waiting in MPI
+			own = max(own-j.Tree.ShareOf(float64(j.Tree.Before[aggregate.EndedEarly])), 0)
+		case FileAccess: // whose share is without the time without a core
+			own = j.Tree.ShareOf(float64(j.Tree.Before[aggregate.FileIO]))
 		}
 		key := place(f.Call, f.Callsite)
 		bySite[key] = max(bySite[key], own)
@@ -35,7 +38,15 @@ func (j *facts) explained(found []Finding) (share float64) {
 	for _, own := range bySite {
 		share += own
 	}
-	return min(share, j.Tree.InMPI())
+	return min(share, j.Tree.InMPIBefore())
+}
+
+// withCore returns the part of the time in MPI that is left when the time without a core is taken off.
+func (j *facts) withCore() float64 {
+	if before := j.Tree.InMPIBefore(); before > 0 {
+		return j.Tree.InMPI() / before
+	}
+	return 1
 }
 
 // notExplained returns the share of the time that is in MPI and in no finding; 0 if it is too small
@@ -44,8 +55,8 @@ func (j *facts) notExplained(found []Finding) float64 {
 	if j.Tree == nil || j.POP == nil || j.POP.RuntimeNs < leastRunNs {
 		return 0
 	}
-	rest := j.Tree.InMPI() - j.explained(found)
-	if rest < unexplained {
+	rest := (j.Tree.InMPIBefore() - j.explained(found)) * j.withCore()
+	if rest < unexplained || findingOf(found, TimeInMPI) != nil {
 		return 0
 	}
 	return rest
@@ -55,14 +66,14 @@ func (j *facts) notExplained(found []Finding) float64 {
 // ranks had no core, because then the time in MPI is no property of the program.
 func timeInMPI(j *facts, found []Finding) *Finding {
 	rest := j.notExplained(found)
-	if rest == 0 || j.quiet() || j.Tree.NoCore > noCoreLarge || j.explained(found) >= mostlyExplained*j.Tree.InMPI() {
+	if rest == 0 || j.quiet() || j.noCore() || j.explained(found) >= mostlyExplained*j.Tree.InMPIBefore() {
 		return nil
 	}
 	f := &Finding{Rule: TimeInMPI, Share: rest}
 	var sites []string
 	for i := range j.CallSites { // the longest time first
 		c := &j.CallSites[i]
-		share := j.shareOf(float64(c.OwnNs))
+		share := j.shareOf(float64(c.OwnNs)) * j.withCore()
 		if profile.SetsUp(c.Call) || share < leastShare || len(sites) == mostSites {
 			continue
 		}

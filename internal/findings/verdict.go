@@ -134,7 +134,7 @@ func (j *facts) judgement(found []Finding) string {
 	t := j.Tree
 	largest := j.largestTimed(found)
 	switch {
-	case t.NoCore > noCoreLarge:
+	case j.noCore():
 		try := "start fewer ranks on a node, or ask for the node alone"
 		if f := findingOf(found, noCoreRules...); f != nil {
 			try = clause(f.Try)
@@ -179,8 +179,10 @@ func (j *facts) loss(found []Finding) string {
 		return sentenceOf("File input/output costs "+percent(files), findingOf(found, FileAccess))
 	case most == setUp:
 		return sentenceOf("Set-up costs "+percent(setUp), findingOf(found, SetUpInALoop))
-	case most == wait && (waits != nil || t.Traced):
+	case most == wait && waits != nil && waits.Share >= mostlyKnown*t.ShareOf(float64(t.Before[aggregate.Waiting]+t.Before[aggregate.EndedEarly])):
 		return sentenceOf("The ranks wait for each other", waits)
+	case most == wait && t.Traced:
+		return "The ranks wait for each other, for several reasons: see the waits by call site."
 	case most == wait && t.Share(aggregate.EndedEarly) >= t.Share(aggregate.Waiting):
 		return "The ranks wait for each other: some end early or begin later."
 	case most == wait:

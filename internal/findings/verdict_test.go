@@ -153,7 +153,7 @@ func TestNoCoreFirst(t *testing.T) {
 		s := computing(1, 1, 9, 1)
 		without := share
 		s.Oversubscribed = []profile.Oversubscription{{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1, 2, 3), Threads: 4, Count: 2, CPU: &profile.CPUShare{WithoutProcessor: &without}}}
-		s.POP.ParallelEfficiency = 1
+		s.Tree.NoCore = share
 		if found := Of(s, nil); len(found) < 2 || found[0].Rule != want || found[0].Rule == LoadImbalance && !strings.Contains(found[0].Uncertain, "cores") {
 			t.Errorf("%g: %+v", share, found)
 		}
