@@ -43,7 +43,13 @@ func (j *facts) verdict(found []Finding) string {
 	if j.Tree.RuntimeNs < leastRunNs {
 		return joined(who+": too short to say what costs time.", bad)
 	}
-	first := who + ": " + strings.Join(j.partTexts(), ", ") + j.startText() + "."
+	first := who + ": " + strings.Join(j.partTexts(), ", ")
+	if start := j.startText(); strings.HasSuffix(first, ")") && start != "" {
+		first += "; and " + start
+	} else if start != "" {
+		first += " (and " + start + ")"
+	}
+	first += "."
 	if bad != "" {
 		return joined(first, bad)
 	}
@@ -123,10 +129,7 @@ func (j *facts) startText() string {
 			words = append(words, duration(outside.ns)+" to "+outside.name+" MPI")
 		}
 	}
-	if len(words) == 0 {
-		return ""
-	}
-	return " (and " + strings.Join(words, ", ") + ")"
+	return strings.Join(words, ", ")
 }
 
 // judgement returns the sentence about the largest loss.

@@ -69,6 +69,8 @@ func TestVerdict(t *testing.T) {
 		{"set-up", parts{aggregate.SetUp: 0.32, aggregate.FileIO: 0.019}, nil, nil, "app on 2 ranks, 10.0 s: computing 66 %, set-up 32 %. Set-up costs 32 %."},
 		{"ended badly", parts{aggregate.MovingData: 0.3}, nil, []Finding{{Rule: EndedBadly, Text: "Rank 1 was killed by SIGSEGV."}, {Rule: NotMeasured}},
 			"app on 2 ranks, 10.0 s (not all was measured): computing 70 %, in MPI 30 %. Rank 1 was killed by SIGSEGV."},
+		{"to start MPI", parts{aggregate.Waiting: 0.1}, func(s *aggregate.Summary) { s.Tree.InitNs, s.Tree.FinalizeNs = 0.2e9, 0.1e9 }, nil,
+			"app on 2 ranks, 10.0 s: computing 90 %, in MPI 10 % (about 10 % waiting); and 200 ms to start MPI, 100 ms to end MPI. Computing dominates."},
 		{"estimates", parts{aggregate.MovingData: 0.1}, func(s *aggregate.Summary) { s.Tree.ErrorNs = 0.3e9 }, nil, "app on 2 ranks, 10.0 s: computing 90 % ± 2, in MPI 10 %. Computing dominates."},
 		{"not timed", nil, func(s *aggregate.Summary) { s.Tree, s.Timing = nil, profile.TimingOff.String() }, nil,
 			"app on 2 ranks: times were not recorded (--timing off); calls, messages and bytes are exact."},
