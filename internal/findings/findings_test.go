@@ -249,3 +249,27 @@ func TestAbort(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestCancelled checks that a job is taken to be cancelled only if SIGTERM ended nearly all ranks at
+// the same time, and nothing else came before.
+func TestCancelled(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		signals []string
+		ended   []float64
+		want    string
+	}{
+		{"all", []string{"SIGTERM", "SIGTERM", "SIGTERM"}, []float64{5, 5.4, 5.9}, "SIGTERM ended 3 of 3 ranks within 1 s: the job was cancelled, or its time was over."},
+		{"over a longer time", []string{"SIGTERM", "SIGTERM", "SIGTERM"}, []float64{5, 5.4, 6.1}, "Rank 0 was killed by SIGTERM. Afterwards 2 other processes ended without MPI_Finalize."},
+		{"after a crash", []string{"SIGSEGV", "SIGTERM", "SIGTERM"}, []float64{5, 5.4, 5.9}, "Rank 0 was killed by SIGSEGV. Afterwards 2 other processes ended without MPI_Finalize."},
+		{"one", []string{"SIGTERM"}, []float64{5}, "Rank 0 was killed by SIGTERM."},
+	} {
+		s := computing(9.9, 9.9, 9.9)
+		for rank, signal := range test.signals {
+			s.Ends = append(s.Ends, aggregate.End{Rank: rank, State: profile.EndKilled, Signal: signal, EndedS: test.ended[rank]})
+		}
+		if found := Of(s, nil); len(found) != 1 || found[0].Text != test.want {
+			t.Errorf("%s: %+v", test.name, found)
+		}
+	}
+}

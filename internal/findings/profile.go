@@ -31,6 +31,10 @@ func endedBadly(j *facts) *Finding {
 	if first == nil {
 		return nil
 	}
+	if n := cancelled(j, first); n > 0 {
+		return &Finding{Text: fmt.Sprintf("SIGTERM ended %d of %s within 1 s: the job was cancelled, or its time was over.", n, text.CountOf(j.RanksRecorded, "rank")),
+			Try: "See the log of the batch system; ask for more time, or do less in one job."}
+	}
 	f := &Finding{Try: "Start with this process, which ended first."}
 	who := fmt.Sprintf("Process %d on %s", first.Pid, first.Host)
 	if first.Rank >= 0 {
@@ -50,6 +54,27 @@ func endedBadly(j *facts) *Finding {
 	}
 	f.Text = words + "."
 	return f
+}
+
+const (
+	mostlyCancelled = 0.9 // of the ranks, ended by SIGTERM
+	cancelledWithin = 1   // second
+)
+
+// cancelled returns how many ranks SIGTERM ended, if these are nearly all, at nearly the same time;
+// otherwise 0. first is the process that ended first: if something else ended it, the launcher ended
+// the others.
+func cancelled(j *facts, first *aggregate.End) (ranks int) {
+	last := 0.0
+	for i := range j.Ends {
+		if e := &j.Ends[i]; e.State == profile.EndKilled && e.Signal == "SIGTERM" && e.EndedS > 0 {
+			ranks, last = ranks+1, max(last, e.EndedS)
+		}
+	}
+	if first.Signal != "SIGTERM" || last-first.EndedS > cancelledWithin || float64(ranks) < mostlyCancelled*float64(j.RanksRecorded) {
+		return 0
+	}
+	return ranks
 }
 
 // deadlocked returns the finding about a ring of ranks in which each waits for the next.

@@ -39,9 +39,12 @@ func (j *facts) verdict(found []Finding) string {
 		}
 		return joined(who+lost+": "+why+".", bad)
 	}
+	if j.Tree.RuntimeNs < leastRunNs && bad != "" { // the last known moment may be long before the end
+		return who + lost + " ended badly. " + bad
+	}
 	who += ", " + duration(float64(j.Tree.RuntimeNs)) + lost
 	if j.Tree.RuntimeNs < leastRunNs {
-		return joined(who+": too short to say what costs time.", bad)
+		return who + ": too short to say what costs time."
 	}
 	first := who + ": " + strings.Join(j.partTexts(), ", ")
 	if start := j.startText(); strings.HasSuffix(first, ")") && start != "" {

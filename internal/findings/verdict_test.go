@@ -75,6 +75,8 @@ func TestVerdict(t *testing.T) {
 		{"not timed", nil, func(s *aggregate.Summary) { s.Tree, s.Timing = nil, profile.TimingOff.String() }, nil,
 			"app on 2 ranks: times were not recorded (--timing off); calls, messages and bytes are exact."},
 		{"short", nil, func(s *aggregate.Summary) { s.Tree.RuntimeNs = 9e6 }, nil, "app on 2 ranks, 9.00 ms: too short to say what costs time."},
+		{"ended badly, soon", nil, func(s *aggregate.Summary) { s.Tree.RuntimeNs = 9e6 }, []Finding{{Rule: EndedBadly, Text: "Rank 1 was killed by SIGSEGV."}},
+			"app on 2 ranks ended badly. Rank 1 was killed by SIGSEGV."},
 		{"its trace was not read", parts{aggregate.MovingData: 0.3}, func(s *aggregate.Summary) { s.TraceWanted = true }, nil,
 			"app on 2 ranks, 10.0 s: computing 70 %, in MPI 30 %. 30 % in MPI, waiting or moving data, most in Allreduce at step app.c:7: its trace tells who waits for whom: `mpitrace analyze`."},
 	} {
