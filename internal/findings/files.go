@@ -29,21 +29,21 @@ type fileSums struct {
 
 // fileAccess holds if MPI-IO takes long.
 func fileAccess(j *facts) *Finding {
-	share, before := j.Tree.Share(aggregate.FileIO), j.shareOf(float64(j.Tree.Before[aggregate.FileIO]))
-	if share < filesLeast {
+	all := j.shareOf(float64(j.Tree.Before[aggregate.FileIO]))
+	if all < filesLeast {
 		return nil
 	}
 	sums := filesOf(j)
 	if sums.longest == nil {
 		return nil
 	}
-	f := &Finding{Share: share, Call: sums.longest.Call, Callsite: sums.longest.String(), Ranks: fileRanks(j)}
+	f := &Finding{Share: all, Call: sums.longest.Call, Callsite: sums.longest.String(), Ranks: fileRanks(j)}
 	var parts []string
 	for _, part := range []struct {
 		name string
 		ns   float64
 	}{{"open and close", sums.opens}, {"reading", sums.reads}, {"writing", sums.writes}, {"other calls", sums.all - sums.opens - sums.reads - sums.writes}} {
-		if share := j.shareOf(part.ns) * share / before; share >= leastShare/10 {
+		if share := j.shareOf(part.ns); share >= leastShare/10 {
 			parts = append(parts, part.name+" "+text.Percent(share))
 		}
 	}

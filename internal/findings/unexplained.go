@@ -26,11 +26,8 @@ func (j *facts) explained(found []Finding) (share float64) {
 			continue
 		}
 		own := f.Share
-		switch f.Rule {
-		case LoadImbalance: // those who compute less may end early instead of waiting in MPI
+		if f.Rule == LoadImbalance { // those who compute less may end early instead of waiting in MPI
 			own = max(own-j.Tree.ShareOf(float64(j.Tree.Before[aggregate.EndedEarly])), 0)
-		case FileAccess: // whose share is without the time without a core
-			own = j.Tree.ShareOf(float64(j.Tree.Before[aggregate.FileIO]))
 		}
 		key := place(f.Call, f.Callsite)
 		bySite[key] = max(bySite[key], own)

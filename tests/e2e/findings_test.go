@@ -36,10 +36,11 @@ var faultyJobs = []struct {
 	{2, false, []plantedFault{
 		{"small-collectives", findings.SmallCollectives, nil, true, says("1,100 calls")},
 		{"set-up", findings.SetUpInALoop, nil, true, says("120 calls")},
+	}},
+	{2, false, []plantedFault{
+		{"polling", findings.BusyPolling, nil, false, func(calls string) string { return calls + " calls of Test, Iprobe and the like for 4 messages" }},
 		{"files", findings.FileAccess, nil, false, says("20 calls move 19.5 KiB, 1000 B each")},
 	}},
-	{2, false, []plantedFault{{"polling", findings.BusyPolling, nil, false,
-		func(calls string) string { return calls + " calls of Test, Iprobe and the like for 4 messages" }}}},
 	{2, false, []plantedFault{{"imbalance", findings.LoadImbalance, profile.RankSetOf(1), true, nil}}},
 	{2, true, []plantedFault{
 		{"collectives", findings.CollectiveWaits, profile.RankSetOf(1), true, nil},
