@@ -79,6 +79,7 @@ func TestTimeTree(t *testing.T) {
 			map[TimePart]float64{MovingData: 5, Computing: 15}},
 		{"some do not wait for all", []row{{timedRow("Scan", 2*s), timedRow("Ibarrier", s), timedRow("Bcast", s)}, {timedRow("Scan", s), timedRow("Ibarrier", s/2), timedRow("Bcast", s/2)}}, nil,
 			map[TimePart]float64{MovingData: 6, Computing: 14}},
+		{"one of two ranks", []row{{timedRows("Barrier", 2, 5*s, s)}, {}}, nil, map[TimePart]float64{MovingData: 5, Computing: 15}},
 		{"one rank", []row{{timedRows("Barrier", 2, 5*s, s)}}, nil, map[TimePart]float64{MovingData: 5, Computing: 5}},
 		// 20 s of two threads, of which 8 s in MPI, are 4 of 10 s.
 		{"threads", []row{{timedRow("Barrier", 8*s)}, {timedRow("Barrier", 2*s)}}, func(ps []*profile.Profile) { ps[0].Threads, ps[0].Lifetimes = 2, 20*s },
