@@ -73,6 +73,7 @@ type DiffSide struct {
 	Receives      string    `json:"receives"`
 	LateOver      string    `json:"late_over,omitempty"` // as in a Summary
 	POP           *POP      `json:"pop"`                 // as in a Summary
+	Tree          *TimeTree `json:"time_tree"`           // as in a Summary
 	Problems      []string  `json:"problems"`            // why the record may be incomplete
 }
 
@@ -232,7 +233,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 func (c *ComparedJob) side(s *Summary) DiffSide {
 	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
 		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Unfinished: len(c.Recorded()) - len(c.finalized()),
-		SharedCores: len(c.oversubscriptions()) > 0, Hosts: len(s.Hosts), Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
+		SharedCores: len(c.oversubscriptions()) > 0, Hosts: len(s.Hosts), Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Tree: c.treeOf(s), Problems: c.Problems()}
 }
 
 // wasTimed reports whether the calls of all processes were timed.

@@ -17,16 +17,16 @@ type TimeChange struct {
 	MayBeNoise bool `json:"may_be_noise"`
 	// The following are parts of the mean run time of a rank, whose changes add up to that of Ns.
 	// Jobs of different sizes are compared in this way, too. Null if the wall times are compared.
-	CallSites  []TimePart `json:"callsites"`   // that carry at least leastPart of the change, the largest change first
-	OtherCalls *TimePart  `json:"other_calls"` // of all other call sites together
-	OutsideMPI *TimePart  `json:"outside_mpi"`
+	CallSites  []PartChange `json:"callsites"`   // that carry at least leastPart of the change, the largest change first
+	OtherCalls *PartChange  `json:"other_calls"` // of all other call sites together
+	OutsideMPI *PartChange  `json:"outside_mpi"`
 	// Idle is the time before a rank ended MPI_Init and after it began MPI_Finalize while others
 	// ran.
-	Idle *TimePart `json:"ended_early_began_later"`
+	Idle *PartChange `json:"ended_early_began_later"`
 }
 
-// TimePart is a part of the mean run time of a rank.
-type TimePart struct {
+// PartChange is a part of the mean run time of a rank.
+type PartChange struct {
 	Site    *Site      `json:"callsite,omitempty"` // in B, or in A if B has no such call site
 	Call    string     `json:"call,omitempty"`     // of a call site, without MPI_
 	Status  DiffStatus `json:"status,omitempty"`   // of a call site
@@ -37,7 +37,7 @@ type TimePart struct {
 }
 
 // Certain reports whether the part changed by more than the error of its estimate.
-func (p *TimePart) Certain() bool { return math.Abs(p.B-p.A) > Certain*p.ErrorNs }
+func (p *PartChange) Certain() bool { return math.Abs(p.B-p.A) > Certain*p.ErrorNs }
 
 // smallChange is the relative change of the run time below which one run each does not tell a
 // change from noise. The run times of a program on nodes of its own usually differ by up to 3 %.
@@ -74,17 +74,17 @@ func (d *Diff) timeChange(x, y *Summary) *TimeChange {
 func (c *TimeChange) divide(x, y *Summary, a, b *POP) {
 	of := func(p *POP, ns uint64) float64 { return float64(ns) / float64(p.Ranks) }
 	inA, inB := x.inMPI(), y.inMPI()
-	rest := &TimePart{A: of(a, inA.OwnNs), B: of(b, inB.OwnNs)}
+	rest := &PartChange{A: of(a, inA.OwnNs), B: of(b, inB.OwnNs)}
 	variance := inA.ownVariance()/square(a.Ranks) + inB.ownVariance()/square(b.Ranks)
-	c.OutsideMPI = &TimePart{A: a.UsefulMeanNs, B: b.UsefulMeanNs, ErrorNs: math.Hypot(a.usefulErrorNs(), b.usefulErrorNs())}
-	c.Idle = &TimePart{A: a.RuntimeNs - a.UsefulMeanNs - rest.A, B: b.RuntimeNs - b.UsefulMeanNs - rest.B}
-	c.OtherCalls, c.CallSites = rest, []TimePart{}
+	c.OutsideMPI = &PartChange{A: a.UsefulMeanNs, B: b.UsefulMeanNs, ErrorNs: math.Hypot(a.usefulErrorNs(), b.usefulErrorNs())}
+	c.Idle = &PartChange{A: a.RuntimeNs - a.UsefulMeanNs - rest.A, B: b.RuntimeNs - b.UsefulMeanNs - rest.B}
+	c.OtherCalls, c.CallSites = rest, []PartChange{}
 	MatchSites(x.CallSites, y.CallSites, func(p, q *CallSite) {
 		s := siteChange(p, q)
 		if profile.SetsUp(s.Call) || s.Status == StatusSame {
 			return
 		}
-		part := TimePart{Site: &s.Site, Call: s.Call, Status: s.Status, A: of(a, s.OwnNs.A), B: of(b, s.OwnNs.B)}
+		part := PartChange{Site: &s.Site, Call: s.Call, Status: s.Status, A: of(a, s.OwnNs.A), B: of(b, s.OwnNs.B)}
 		own := p.totals().ownVariance()/square(a.Ranks) + q.totals().ownVariance()/square(b.Ranks)
 		part.ErrorNs = math.Sqrt(own)
 		if c.share(&part); math.Abs(part.Share) >= leastPart {
@@ -93,16 +93,16 @@ func (c *TimeChange) divide(x, y *Summary, a, b *POP) {
 		}
 	})
 	rest.ErrorNs = math.Sqrt(max(variance, 0))
-	for _, part := range []*TimePart{rest, c.OutsideMPI, c.Idle} {
+	for _, part := range []*PartChange{rest, c.OutsideMPI, c.Idle} {
 		c.share(part)
 	}
-	slices.SortFunc(c.CallSites, func(p, q TimePart) int {
+	slices.SortFunc(c.CallSites, func(p, q PartChange) int {
 		return cmp.Or(cmp.Compare(math.Abs(q.Share), math.Abs(p.Share)), cmp.Compare(p.Site.String(), q.Site.String()), cmp.Compare(p.Call, q.Call))
 	})
 }
 
 // share sets the share of a part in the change of the run time.
-func (c *TimeChange) share(part *TimePart) {
+func (c *TimeChange) share(part *PartChange) {
 	if change := float64(c.Ns.B) - float64(c.Ns.A); change != 0 {
 		part.Share = (part.B - part.A) / change
 	}

@@ -35,7 +35,7 @@ func TestTimeChange(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for name, part := range map[string]struct {
-		got         *TimePart
+		got         *PartChange
 		a, b, share float64 // s
 	}{"line 7": {&got.CallSites[0], 1.5, 8.5, 0.7}, "outside MPI": {got.OutsideMPI, 6, 8.5, 0.25}, "idle": {got.Idle, 1.5, 2, 0.05}, "line 9": {got.OtherCalls, 1, 1, 0}} {
 		if p := part.got; p.A != part.a*second || p.B != part.b*second || math.Abs(p.Share-part.share) > 1e-12 {
@@ -48,8 +48,8 @@ func TestTimeChange(t *testing.T) {
 }
 
 // partsOf returns all parts of the run time.
-func partsOf(c *TimeChange) []*TimePart {
-	out := []*TimePart{c.OtherCalls, c.OutsideMPI, c.Idle}
+func partsOf(c *TimeChange) []*PartChange {
+	out := []*PartChange{c.OtherCalls, c.OutsideMPI, c.Idle}
 	for i := range c.CallSites {
 		out = append(out, &c.CallSites[i])
 	}

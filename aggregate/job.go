@@ -32,6 +32,7 @@ type Job struct {
 	sizes        sizeSums
 	slices       sliceSums
 	sites        siteSums
+	allWait      waitingSums
 	ends         endings
 	variables    variableSums
 	settingsOf   settingSums // settings of mpitrace
@@ -134,6 +135,7 @@ func (j *Job) Add(p *profile.Profile) {
 	j.sizes.add(p)
 	j.slices.add(p)
 	j.sites.add(p)
+	j.allWait.add(p, &j.sites)
 	j.ends.add(p)
 	j.variables.add(p)
 	j.settingsOf.add(p)
@@ -159,6 +161,7 @@ func (j *Job) Merge(o *Job) {
 	j.sizes.merge(&o.sizes.sumsBy)
 	j.slices.merge(&o.slices.sumsBy)
 	j.sites.merge(&o.sites.sumsBy)
+	j.allWait.merge(&o.allWait.sumsBy)
 	j.ends.merge(&o.ends)
 	j.variables.merge(o.variables)
 	j.settingsOf.merge(o.settingsOf)

@@ -67,6 +67,7 @@ type processRecord struct {
 	lifetimesUnknown         bool
 	initEnd                  int64
 	activities               Activities
+	constructors             uint64 // ns
 	start                    int64
 	clocks                   profile.ClockCheck
 	cores                    coreFacts
@@ -122,7 +123,7 @@ func (x *processTables) recordOf(p *profile.Profile) processRecord {
 	t, kind := timesOf(p), kindOf(p)
 	out := processRecord{rank: t.Rank, pid: t.Pid, host: x.texts.of(t.Host), state: x.texts.of(t.State), kind: x.kinds.of(kind),
 		wall: t.WallTimeS, application: t.ApplicationTimeS, threads: t.ThreadTimeS, lifetimesUnknown: t.LifetimesUnknown, initEnd: t.InitEnd, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
-		activities: t.Activities, start: p.Start, clocks: p.Clocks, cores: coreFactsOf(p, 1e9*t.MPITimeS)}
+		activities: t.Activities, constructors: t.ConstructorsNs, start: p.Start, clocks: p.Clocks, cores: coreFactsOf(p, 1e9*t.MPITimeS)}
 	if p.Placement != nil {
 		out.placement = x.placements.of(*p.Placement)
 	}
@@ -142,7 +143,7 @@ func (x *processTables) process(r *processRecord) (RankTimes, processFacts) {
 	p := processFacts{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
 	t := RankTimes{Rank: r.rank, Host: *x.texts.values[r.host-1], Pid: r.pid, State: *x.texts.values[r.state-1],
 		WallTimeS: r.wall, ApplicationTimeS: r.application, ThreadTimeS: r.threads, LifetimesUnknown: r.lifetimesUnknown, InitEnd: r.initEnd, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
-		Timing: p.timing, Activities: r.activities}
+		Timing: p.timing, Activities: r.activities, ConstructorsNs: r.constructors}
 	if r.placement > 0 {
 		t.Placement = x.placements.values[r.placement-1]
 	}
@@ -237,6 +238,8 @@ type RankTimes struct {
 	Timing           string  `json:"timing"`           // name of a profile.Timing
 
 	Activities Activities `json:"time_by_activity_ns"` // summed over threads, without Init and Finalize
+	// ConstructorsNs is the time in constructors, summed over threads, see profile.MakesObject.
+	ConstructorsNs uint64 `json:"constructors_ns"`
 
 	LifetimesUnknown bool  `json:"lifetimes_unknown,omitempty"` // see profile.Times
 	InitEnd          int64 `json:"-"`                           // Unix ns, 0 if not known
@@ -292,26 +295,36 @@ func (j *Job) ordered() []processFacts { return j.processes.ordered() }
 func timesOf(p *profile.Profile) RankTimes {
 	var inMPI Totals
 	var activities Activities
+	constructors := uint64(0)
 	times := p.Times()
 	ownShare := times.OwnShare()
 	for i := range p.Rows {
 		if r := &p.Rows[i]; !profile.SetsUp(r.Call) {
 			inMPI.add(r, ownShare)
 			activities[profile.ActivityOf(r.Call, r.Class)] += r.TimeNs
+			if profile.MakesObject(r.Call) {
+				constructors += r.TimeNs
+			}
 		}
 	}
 	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), Timing: p.Timing.String(),
-		Activities: activities, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
+		Activities: activities, ConstructorsNs: constructors, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
 	t.WallTimeS = elapsed(p.Start, max(p.End, p.FinalizeStart, p.InitEnd))
 	t.InitEnd, t.LifetimesUnknown = p.InitEnd, times.LifetimesUnknown()
-	if own, _ := times.Application(); own > 0 {
-		t.ApplicationTimeS, t.ThreadTimeS = float64(own)/1e9, float64(times.OfThreads())/1e9
+	if t.setOwn(times); t.ThreadTimeS > 0 {
 		t.MPIShare = t.MPITimeS / t.ThreadTimeS
 	}
 	if p.State == profile.Finalized {
 		t.MPIShare = min(t.MPIShare, 1) // an estimate may be more
 	}
 	return t
+}
+
+// setOwn sets the application time and the time of the threads, if they are known.
+func (t *RankTimes) setOwn(times profile.Times) {
+	if own, _ := times.Application(); own > 0 {
+		t.ApplicationTimeS, t.ThreadTimeS = float64(own)/1e9, float64(times.OfThreads())/1e9
+	}
 }
 
 // OwnShare returns the application time as a share of the threads' time, see profile.Times.

@@ -38,15 +38,16 @@ type Summary struct {
 	// start of MPI_Finalize, added up over ranks. MPITimeS is the time in all
 	// calls except Init and Finalize, added up over ranks and threads, and
 	// ThreadTimeS is the time of which it is a share (see profile.Times).
-	WallTimeS         float64  `json:"wall_time_s"`
-	ApplicationTimeS  float64  `json:"application_time_s"`
-	ThreadTimeS       float64  `json:"thread_time_s"`
-	MPITimeS          float64  `json:"mpi_time_s"`
-	MPITimeErrorS     float64  `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
-	InitFinalizeTimeS float64  `json:"init_finalize_time_s"`
-	MPIShare          MPIShare `json:"mpi_share"`
-	POP               *POP     `json:"pop"`                               // nil in a RankSummary, or if no rank's times are known
-	LifetimesUnknown  int      `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
+	WallTimeS         float64   `json:"wall_time_s"`
+	ApplicationTimeS  float64   `json:"application_time_s"`
+	ThreadTimeS       float64   `json:"thread_time_s"`
+	MPITimeS          float64   `json:"mpi_time_s"`
+	MPITimeErrorS     float64   `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
+	InitFinalizeTimeS float64   `json:"init_finalize_time_s"`
+	MPIShare          MPIShare  `json:"mpi_share"`
+	POP               *POP      `json:"pop"`                               // nil in a RankSummary, or if no rank's times are known
+	Tree              *TimeTree `json:"time_tree"`                         // nil in a RankSummary, or if no rank's times are known
+	LifetimesUnknown  int       `json:"lifetimes_unknown_ranks,omitempty"` // number of ranks with several threads whose lifetimes are not known
 
 	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // sets of ranks that shared processors
 	Cores          *Cores                     `json:"cores"`          // nil in a RankSummary
@@ -136,6 +137,7 @@ func (j *Job) Summary() *Summary {
 	s.addSplits(j, ms)
 	s.addLineBalances(j, ms)
 	s.POP = popOf(s.Ranks)
+	s.Tree = j.treeOf(s)
 	s.Oversubscribed = j.oversubscriptions()
 	j.addAvailable()
 	s.Cores = CoresOf(s.Ranks, s.POP)

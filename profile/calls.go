@@ -110,6 +110,12 @@ func PostsReceive(call string) bool { return TraitsOf(call).All(TraitReceives | 
 // and are in neither MPI time nor application time.
 func SetsUp(call string) bool { return setsUp(call) }
 
+// MakesObject reports whether a call makes a communicator, a window, a datatype or a persistent
+// request.
+func MakesObject(call string) bool {
+	return TraitsOf(call).Any(TraitMakesComm | TraitSpawns | TraitMakesWindow | TraitMakesDatatype | TraitPersistent)
+}
+
 // MadeByMembers reports whether a constructor of communicators, given without MPI_, is called by
 // the members of the new communicator only, and not by all members of another communicator.
 func MadeByMembers(call string) bool { return TraitsOf(call).Any(TraitByMembers) }

@@ -79,10 +79,29 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil
 	}
-	o := views.Options{Top: 10, Missing: missing, Unanalyzed: opened.Traced.Events > 0}
+	o := views.Options{Top: 10, Missing: missing, Unanalyzed: !j.analyze(&found, opened)}
 	_ = found.writeText(j.Log, o) // a closed terminal does not change the exit status
 	fmt.Fprintln(j.Log)
 	return complete, nil
+}
+
+// mostAnalyzed is the number of events up to which the traces of a job are analysed when it ends,
+// which takes some seconds. Those of larger jobs are analysed by the first report.
+const mostAnalyzed = 20_000_000
+
+// analyze analyses the traces, so that the summary says nothing that they contradict. It reports
+// whether there are none that were not analysed.
+func (j *job) analyze(found *summaries, opened *source.Run) bool {
+	if n := opened.Traced.Events; n == 0 || n > mostAnalyzed {
+		return n == 0
+	}
+	traced, err := analysisOf(j.Log, j.Dir, false, false)
+	if err != nil {
+		warn(j.Log, fmt.Errorf("the traces are not analysed: %w", err))
+		return false
+	}
+	found.useTraced(traced)
+	return len(traced.results) > 0
 }
 
 // finish merges the recordings, prints the summary and all warnings, and

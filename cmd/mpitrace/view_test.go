@@ -221,8 +221,8 @@ func TestRunView(t *testing.T) {
 					Kind, Error string
 					Jobs        []struct{ Sections []views.Section }
 				}
-				if get(t, address, "/report", &report); report.Kind != "report" || len(report.Jobs) != 1 ||
-					!strings.Contains(report.Jobs[0].Sections[0].Blocks[0].Text.Text, "on 2 of 2 ranks") {
+				if get(t, address, "/report", &report); report.Kind != "report" || len(report.Jobs) != 1 || report.Jobs[0].Sections[0].ID != "verdict" ||
+					!strings.Contains(report.Jobs[0].Sections[1].Blocks[0].Text.Text, "on 2 of 2 ranks") {
 					t.Errorf("report %+v", report)
 				}
 				line(t, r.errs, "the page is served until Ctrl-C")

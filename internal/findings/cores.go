@@ -9,9 +9,6 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// coresMissing is the share of time without a core from which on no other time is reliable.
-const coresMissing = 0.3
-
 // oversubscribed holds if ranks have more threads than cores, and had no core for a while.
 func oversubscribed(j *facts) *Finding {
 	f, first := noCore(j, func(o *profile.Oversubscription) bool { return o.Reason != profile.OtherProcesses })
@@ -100,7 +97,7 @@ func noCore(j *facts, is func(*profile.Oversubscription) bool) (*Finding, *profi
 		pronoun = "It has"
 	}
 	f.Text += fmt.Sprintf(" %s no core in %s%s of the time.", pronoun, atLeast, text.Percent(without/own))
-	if f.Share >= coresMissing {
+	if f.Share > noCoreLarge {
 		f.Try += " Other times are not reliable."
 	}
 	return f, first

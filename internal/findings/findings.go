@@ -35,13 +35,15 @@ const (
 	BusyPolling       Rule = "busy polling"
 	SparseAllToAll    Rule = "sparse all-to-all"
 	IdleCores         Rule = "idle cores"
+	FileAccess        Rule = "file input/output"
+	TimeInMPI         Rule = "time in MPI"
 )
 
 // Whole is the total of which Finding.Share is a share.
 type Whole string
 
 const (
-	OfTime  Whole = "time"  // ranks × run time, as POP defines it
+	OfTime  Whole = "time"  // ranks × run time, see aggregate.TimeTree
 	OfBytes Whole = "bytes" // sent point-to-point and one-sided
 )
 
@@ -57,6 +59,7 @@ type Finding struct {
 	Callsite string          `json:"callsite,omitempty"` // function file:line
 	Text     string          `json:"text"`               // a sentence or two with the evidence
 	Try      string          `json:"try"`                // what to change
+	Cause    string          `json:"-"`                  // the same evidence as a clause of the verdict; empty for one made of the rule and the place
 	SavesS   float64         `json:"saves_s,omitempty"`  // what could be saved of the time of each rank, on average; 0 if not known
 	// Uncertain says why the times of the finding may be wrong; empty if they are not.
 	Uncertain string `json:"uncertain,omitempty"`
@@ -67,6 +70,8 @@ const (
 	leastShare    = 0.02 // of a finding about time
 	quietMPI      = 0.05 // with a smaller share of time in MPI, and with
 	quietBalanced = 0.95 // at least this load balance, no finding about time is made
+	quietNoCore   = 0.05 // with a larger share without a core, something stands out
+	noCoreLarge   = 0.3  // with a larger share without a core, other times are not reliable
 	leastRunNs    = 10e6 // of run time; in a shorter run, times are mostly those of starting up
 )
 
@@ -99,7 +104,11 @@ var rules = []struct {
 	{BusyPolling, true, busyPolling},
 	{SparseAllToAll, true, sparseAllToAll},
 	{IdleCores, false, idleCores},
+	{FileAccess, true, fileAccess},
 }
+
+// noCoreRules are the rules about ranks that had no core.
+var noCoreRules = []Rule{Oversubscribed, CoresTaken}
 
 // Of returns the findings of a job, the most important first: at most seven. It
 // returns none if nothing stands out. traced is the analysis of the job's traces, nil
@@ -107,6 +116,9 @@ var rules = []struct {
 func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 	j := &facts{s, traced}
 	found, uncertain := []Finding{}, ""
+	if j.noCore() {
+		uncertain = "ranks had no core"
+	}
 	for _, r := range rules {
 		if r.timed && j.quiet() {
 			continue
@@ -116,34 +128,58 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 			continue
 		}
 		f.Rule = r.name
-		if f.SavesS > 0 && r.name != LoadImbalance { // which says so itself
-			f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
-		}
-		switch {
-		case r.name == Oversubscribed, r.name == CoresTaken:
+		if slices.Contains(noCoreRules, r.name) {
 			uncertain = "ranks shared cores"
-		case r.timed:
-			f.Of, f.Uncertain = OfTime, uncertain
+		}
+		if r.timed {
+			f.timed(uncertain)
 		}
 		found = append(found, *f)
 	}
+	found = withoutSymptoms(found)
+	if f := timeInMPI(j, found); f != nil {
+		f.timed(uncertain)
+		found = append(found, *f)
+	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(b.Share, a.Share))
+		return cmp.Or(cmp.Compare(a.group(j), b.group(j)), cmp.Compare(b.Share, a.Share))
 	})
 	return found[:min(len(found), most)]
 }
 
+// timed completes a finding about time.
+func (f *Finding) timed(uncertain string) {
+	f.Of, f.Uncertain = OfTime, uncertain
+	if f.SavesS > 0 && f.Rule != LoadImbalance { // which says so itself
+		f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
+	}
+}
+
+// explains is the largest ratio of the time of a symptom to the load imbalance that explains it.
+const explains = 1.25
+
+// withoutSymptoms removes findings about the call in which ranks wait because of a load imbalance,
+// whose text names that call. It keeps those that take much longer than the imbalance explains.
+func withoutSymptoms(found []Finding) []Finding {
+	i := slices.IndexFunc(found, func(f Finding) bool { return f.Rule == LoadImbalance && f.Callsite != "" })
+	if i < 0 {
+		return found
+	}
+	cause := found[i]
+	return slices.DeleteFunc(found, func(f Finding) bool {
+		return f.Of == OfTime && f.Rule != LoadImbalance && f.Call == cause.Call && f.Callsite == cause.Callsite && f.Share <= explains*cause.Share
+	})
+}
+
 // group returns a number that sorts findings which make others doubtful before these.
-func (f *Finding) group() int {
-	switch f.Rule {
-	case EndedBadly:
+func (f *Finding) group(j *facts) int {
+	switch {
+	case f.Rule == EndedBadly:
 		return 0
-	case NotMeasured:
+	case f.Rule == NotMeasured:
 		return 1
-	case Oversubscribed, CoresTaken:
-		if f.Share >= coresMissing {
-			return 2
-		}
+	case slices.Contains(noCoreRules, f.Rule) && j.noCore():
+		return 2
 	}
 	return 3
 }
@@ -152,7 +188,7 @@ func (f *Finding) group() int {
 // that would tell why.
 func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
 	j := &facts{s, traced}
-	return traced == nil && !s.TraceWanted && !j.quiet()
+	return traced == nil && !s.TraceWanted && !j.quiet() && !j.noCore()
 }
 
 // TimesUnknown returns why no finding about time can be made; empty if they can.
@@ -170,26 +206,18 @@ func TimesUnknown(s *aggregate.Summary) string {
 
 // quiet reports whether so little time is lost that no rule about time applies.
 func (j *facts) quiet() bool {
-	return j.POP == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
+	return j.POP == nil || j.Tree == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
 }
 
-// totalNs returns ranks × run time. Ranks that did not finalize count with their own time.
-func (j *facts) totalNs() float64 {
-	total := j.POP.RuntimeNs * float64(j.POP.Ranks)
-	for i := range j.Ranks {
-		if r := &j.Ranks[i]; r.State != profile.Finalized.String() {
-			total += 1e9 * r.ApplicationTimeS
-		}
-	}
-	return total
-}
+// noCore reports whether ranks had no core for so long that other times are not reliable.
+func (j *facts) noCore() bool { return j.Tree != nil && j.Tree.NoCore > noCoreLarge }
 
 // shareOf returns a time as a share of ranks × run time.
 func (j *facts) shareOf(ns float64) float64 {
-	if total := j.totalNs(); total > 0 {
-		return min(ns/total, 1) // an estimate may be more
+	if j.Tree == nil {
+		return 0
 	}
-	return 0
+	return j.Tree.ShareOf(ns)
 }
 
 // exact reports whether all calls were timed.

@@ -32,11 +32,26 @@ func computing(useful ...float64) *aggregate.Summary {
 			site.PerRank.MinNs, site.PerRank.MinRank = uint64(ns), rank
 		}
 	}
-	site.PerRank.Ranks = len(useful)
+	site.PerRank.Ranks, site.OwnNs = len(useful), uint64(site.PerRank.MeanNs*float64(len(useful)))
 	p.LoadBalance = p.UsefulMeanNs / p.UsefulMaxNs
 	p.ParallelEfficiency = p.UsefulMeanNs / p.RuntimeNs
+	s.Tree = treeOf(s.Ranks, run, float64(site.PerRank.MinNs))
 	s.POP, s.CallSites, s.MPIShare = p, []aggregate.CallSite{site}, aggregate.ShareOf(s.Ranks)
 	return s
+}
+
+// treeOf returns the tree of ranks whose time in MPI is in one collective; the rank that is there for
+// the least time does not wait.
+func treeOf(ranks []aggregate.RankTimes, run, leastNs float64) *aggregate.TimeTree {
+	t := &aggregate.TimeTree{Ranks: len(ranks), RuntimeNs: int64(1e9 * run)}
+	for i := range ranks {
+		ns := 1e9 * ranks[i].MPITimeS
+		t.Parts[aggregate.Computing] += t.RuntimeNs - int64(ns)
+		t.Parts[aggregate.Waiting] += int64(ns - leastNs)
+		t.Parts[aggregate.MovingData] += int64(leastNs)
+	}
+	t.Before = t.Parts
+	return t
 }
 
 var nearlyEqual = cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })
@@ -51,16 +66,16 @@ func TestLoadImbalance(t *testing.T) {
 		{"one slow rank", []float64{5, 5, 9, 5}, []Finding{{Rule: LoadImbalance, Share: 0.3, Of: OfTime, SavesS: 3, Ranks: profile.RankSetOf(2),
 			Call: "Allreduce", Callsite: "step app.c:7",
 			Text: "Rank 2 computes 9.00 s, the mean is 6.00 s. The others wait in Allreduce at step app.c:7.",
-			Try:  "Move work off rank 2; at most 3.00 s shorter."}}},
+			Try:  "Move work off rank 2; at most 3.00 s shorter.", Cause: "rank 2 computes up to 3.00 s longer than the mean"}}},
 		{"two slow ranks", []float64{2, 8, 8, 2}, []Finding{{Rule: LoadImbalance, Share: 0.3, Of: OfTime, SavesS: 3, Ranks: profile.RankSetOf(1, 2),
 			Call: "Allreduce", Callsite: "step app.c:7",
 			Text: "Ranks 1-2 compute up to 8.00 s, the mean is 5.00 s. The others wait in Allreduce at step app.c:7.",
-			Try:  "Move work off ranks 1-2; at most 3.00 s shorter."}}},
-		// Load balance 8.5/9.4: 0.904. The waits are 3.6 of 40 s.
-		{"nearly", []float64{8.2, 8.2, 9.4, 8.2}, []Finding{{Rule: CollectiveWaits, Share: 0.09, Of: OfTime, SavesS: 0.9, Ranks: profile.RankSetOf(2),
-			Call: "Allreduce", Callsite: "step app.c:7",
-			Text: "Ranks spend 1.50 s in Allreduce at step app.c:7 on average, rank 2 only 600 ms: it probably comes last.",
-			Try:  "Use the nonblocking form, and compute until the result is needed. Could save about 900 ms per rank."}}},
+			Try:  "Move work off ranks 1-2; at most 3.00 s shorter.", Cause: "ranks 1-2 compute up to 3.00 s longer than the mean"}}},
+		// Load balance 8.5/9.4: 0.904. The time in MPI is 6 of 40 s, of which 3.6 s are beyond 0.6 s for each rank.
+		{"nearly", []float64{8.2, 8.2, 9.4, 8.2}, []Finding{{Rule: TimeInMPI, Share: 0.15, Of: OfTime,
+			Call: "Allreduce", Callsite: "step app.c:7", Cause: "most in Allreduce at step app.c:7",
+			Text: "15.0 % of the time is in MPI, most in Allreduce at step app.c:7, 15.0 %. About 9.0 % is waiting in collectives.",
+			Try:  "Record who waits for whom with `mpitrace run --trace`."}}},
 		{"balanced", []float64{9.9, 9.9, 9.9, 9.9}, []Finding{}},
 	} {
 		if diff := cmp.Diff(test.want, Of(computing(test.useful...), nil), nearlyEqual); diff != "" {
@@ -95,12 +110,19 @@ func TestUntimed(t *testing.T) {
 	short.POP.RuntimeNs = leastRunNs - 1
 	untimed := computing(5, 5, 9, 5)
 	untimed.POP = nil
-	sampled := computing(5, 5, 9, 5)
-	sampled.Timing = profile.TimingSampled.String()
-	for i, s := range []*aggregate.Summary{short, untimed, sampled} {
+	for i, s := range []*aggregate.Summary{short, untimed} {
 		if found := Of(s, nil); len(found) > 0 {
 			t.Errorf("%d: %+v", i, found)
 		}
+	}
+}
+
+// TestSampled checks that estimates have no finding that needs the exact times of single calls.
+func TestSampled(t *testing.T) {
+	s := computing(5, 5, 9, 5)
+	s.Timing = profile.TimingSampled.String()
+	if found := Of(s, nil); len(found) != 1 || found[0].Rule != TimeInMPI || strings.Contains(found[0].Text, "waiting") {
+		t.Errorf("%+v", found)
 	}
 }
 
@@ -231,16 +253,17 @@ func TestNoCore(t *testing.T) {
 	}
 }
 
-// TestNoCoreFirst checks that a lack of cores comes before larger findings from 30 % on.
+// TestNoCoreFirst checks that a lack of cores comes before larger findings above 30 %.
 func TestNoCoreFirst(t *testing.T) {
-	for _, noCore := range []float64{0.29, 0.3} {
+	for _, noCore := range []float64{0.29, 0.31} {
 		s := computing(1, 1, 1, 9) // load imbalance of 60 %
 		for i := range s.Ranks {
 			s.Ranks[i].Cores = &aggregate.RankCores{NoCore: &noCore}
 		}
+		s.Tree.NoCore = noCore
 		s.Oversubscribed = []profile.Oversubscription{{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSet{{Last: 3}}, Threads: 4, Count: 2,
 			CPU: &profile.CPUShare{WithoutProcessor: &noCore}}}
-		want := map[bool]Rule{false: LoadImbalance, true: Oversubscribed}[noCore >= 0.3]
+		want := map[bool]Rule{false: LoadImbalance, true: Oversubscribed}[noCore > 0.3]
 		found := Of(s, nil)
 		if len(found) != 2 || found[0].Rule != want || strings.Contains(found[0].Try, "not reliable") != (want == Oversubscribed) {
 			t.Errorf("%g: %+v, want %s first", noCore, found, want)
@@ -256,5 +279,29 @@ func TestAbort(t *testing.T) {
 	want := "Rank 1 called Abort at fail app.c:9 with error code -1. Afterwards 1 other process ended without MPI_Finalize."
 	if found := Of(s, nil); len(found) != 1 || found[0].Text != want {
 		t.Errorf("%+v", found)
+	}
+}
+
+// TestCancelled checks that a job is taken to be cancelled only if SIGTERM ended nearly all ranks at
+// the same time, and nothing else came before.
+func TestCancelled(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		signals []string
+		ended   []float64
+		want    string
+	}{
+		{"all", []string{"SIGTERM", "SIGTERM", "SIGTERM"}, []float64{5, 5.4, 5.9}, "SIGTERM ended 3 of 3 ranks within 1 s: the job was cancelled, or its time was over."},
+		{"over a longer time", []string{"SIGTERM", "SIGTERM", "SIGTERM"}, []float64{5, 5.4, 6.1}, "Rank 0 was killed by SIGTERM. Afterwards 2 other processes ended without MPI_Finalize."},
+		{"after a crash", []string{"SIGSEGV", "SIGTERM", "SIGTERM"}, []float64{5, 5.4, 5.9}, "Rank 0 was killed by SIGSEGV. Afterwards 2 other processes ended without MPI_Finalize."},
+		{"one", []string{"SIGTERM"}, []float64{5}, "Rank 0 was killed by SIGTERM."},
+	} {
+		s := computing(9.9, 9.9, 9.9)
+		for rank, signal := range test.signals {
+			s.Ends = append(s.Ends, aggregate.End{Rank: rank, State: profile.EndKilled, Signal: signal, EndedS: test.ended[rank]})
+		}
+		if found := Of(s, nil); len(found) != 1 || found[0].Text != test.want {
+			t.Errorf("%s: %+v", test.name, found)
+		}
 	}
 }

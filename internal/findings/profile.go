@@ -30,6 +30,10 @@ func endedBadly(j *facts) *Finding {
 	if first == nil {
 		return nil
 	}
+	if n := cancelled(j, first); n > 0 {
+		return &Finding{Text: fmt.Sprintf("SIGTERM ended %d of %s within 1 s: the job was cancelled, or its time was over.", n, text.CountOf(j.RanksRecorded, "rank")),
+			Try: "See the log of the batch system; ask for more time, or do less in one job."}
+	}
 	f := &Finding{Try: "Start with this process, which ended first."}
 	who := fmt.Sprintf("Process %d on %s", first.Pid, first.Host)
 	if first.Rank >= 0 {
@@ -49,6 +53,27 @@ func endedBadly(j *facts) *Finding {
 	}
 	f.Text = words + "."
 	return f
+}
+
+const (
+	mostlyCancelled = 0.9 // of the ranks, ended by SIGTERM
+	cancelledWithin = 1   // second
+)
+
+// cancelled returns how many ranks SIGTERM ended, if these are nearly all, at nearly the same time;
+// otherwise 0. first is the process that ended first: if something else ended it, the launcher ended
+// the others.
+func cancelled(j *facts, first *aggregate.End) (ranks int) {
+	last := 0.0
+	for i := range j.Ends {
+		if e := &j.Ends[i]; e.State == profile.EndKilled && e.Signal == "SIGTERM" && e.EndedS > 0 {
+			ranks, last = ranks+1, max(last, e.EndedS)
+		}
+	}
+	if first.Signal != "SIGTERM" || last-first.EndedS > cancelledWithin || float64(ranks) < mostlyCancelled*float64(j.RanksRecorded) {
+		return 0
+	}
+	return ranks
 }
 
 // deadlocked returns the finding about a ring of ranks in which each waits for the next.
@@ -103,12 +128,16 @@ func loadImbalance(j *facts) *Finding {
 		return nil
 	}
 	slow := slowRanks(j)
-	f := &Finding{Share: over / p.RuntimeNs, Ranks: slow, SavesS: over / 1e9}
-	verb := "compute up to"
+	f := &Finding{Share: j.shareOf(over * float64(p.Ranks)), Ranks: slow, SavesS: over / 1e9}
+	verb, compute := "compute up to", "compute"
 	if slow.Len() == 1 {
-		verb = "computes"
+		verb, compute = "computes", "computes"
 	}
 	f.Text = fmt.Sprintf("%s %s %s, the mean is %s.", sentence(slow), verb, duration(p.UsefulMaxNs), duration(p.UsefulMeanNs))
+	f.Cause = fmt.Sprintf("%s %s up to %s longer than the mean", slow, compute, duration(over))
+	if least := 2*p.UsefulMeanNs - p.UsefulMaxNs; p.Ranks == 2 && least > 0 { // one other rank
+		f.Cause = fmt.Sprintf("rank %d computes %s times as long as the other", p.UsefulMaxRank, text.Number(p.UsefulMaxNs/least))
+	}
 	if site := waitSite(j, slow); site != nil {
 		f.Call, f.Callsite = site.Call, site.String()
 		others := "others wait"
@@ -121,13 +150,16 @@ func loadImbalance(j *facts) *Finding {
 	return f
 }
 
-// slowRanks returns the ranks whose useful time is nearer to the longest than to the
-// mean.
+// aboveMean is by how much ranks exceed the mean to be named as slow, as a part of what the longest
+// does: others differ from the mean by noise.
+const aboveMean = 0.1
+
+// slowRanks returns the ranks whose useful time is above the mean.
 func slowRanks(j *facts) profile.RankSet {
 	var slow []int
 	for i := range j.Ranks {
 		r := &j.Ranks[i]
-		if useful, known := r.UsefulNs(); known && useful > (j.POP.UsefulMaxNs+j.POP.UsefulMeanNs)/2 {
+		if useful, known := r.UsefulNs(); known && useful-j.POP.UsefulMeanNs > aboveMean*(j.POP.UsefulMaxNs-j.POP.UsefulMeanNs) {
 			slow = append(slow, r.Rank)
 		}
 	}
@@ -178,42 +210,6 @@ func timeIf(is func(*aggregate.CallSite) bool) func(*aggregate.CallSite) float64
 		}
 		return 0
 	}
-}
-
-// collectiveLeast is the least share of waits in collectives.
-const collectiveLeast = 0.05
-
-// collectiveBound stands in for collectiveWaits if there is no trace. It takes the waits of a rank
-// to be the time that it spends in the collective beyond the rank with the least time, where all
-// ranks call equally often. It makes no finding if there is a load imbalance, which explains such
-// waits.
-func collectiveBound(j *facts) *Finding {
-	if !j.exact() || loadImbalance(j) != nil {
-		return nil
-	}
-	site := j.longestSite(func(c *aggregate.CallSite) float64 {
-		if collective(c) && c.FewestCalls == c.MostCalls && c.PerRank.Ranks == j.RanksRecorded {
-			return aboveLeast(c)
-		}
-		return 0
-	})
-	if site == nil || j.shareOf(aboveLeast(site)) < collectiveLeast {
-		return nil
-	}
-	r := &site.PerRank
-	f := j.at(site, aboveLeast(site))
-	f.Ranks, f.SavesS = profile.RankSetOf(r.MinRank), (r.MeanNs-float64(r.MinNs))/1e9
-	f.Text = fmt.Sprintf("Ranks spend %s in %s on average, rank %d only %s: it probably comes last.", duration(r.MeanNs), at(site), r.MinRank, duration(float64(r.MinNs)))
-	f.Try = tryCollective(site.Call)
-	return f
-}
-
-// tryCollective returns what to try if ranks wait in a collective.
-func tryCollective(call string) string {
-	if profile.TraitsOf(call).Any(profile.TraitBarrier) {
-		return "Leave out the barrier if nothing depends on it."
-	}
-	return "Use the nonblocking form, and compute until the result is needed."
 }
 
 func collective(c *aggregate.CallSite) bool {
@@ -428,12 +424,11 @@ func bestOrder(orders []aggregate.NodeOrder) aggregate.NodeOrder {
 // called in a loop.
 const manyConstructors = 100
 
-// setUpInALoop holds if communicators, windows or datatypes are made again and again
-// at one place.
+// setUpInALoop holds if communicators, windows, datatypes or persistent requests are made again and
+// again at one place.
 func setUpInALoop(j *facts) *Finding {
 	site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
-		makes := profile.TraitsOf(c.Call).Any(profile.TraitMakesComm | profile.TraitMakesWindow | profile.TraitMakesDatatype)
-		return makes && c.Calls >= manyConstructors*uint64(c.PerRank.Ranks)
+		return profile.MakesObject(c.Call) && c.Calls >= manyConstructors*uint64(c.PerRank.Ranks)
 	}))
 	if site == nil {
 		return nil

@@ -131,6 +131,25 @@ func TestTracedFaults(t *testing.T) {
 	}
 }
 
+// TestTreeOfTrace checks the waits of traced jobs, and that all parts add up.
+func TestTreeOfTrace(t *testing.T) {
+	h := halo(200)
+	sender, allreduce := h.Waits()
+	for _, test := range []struct {
+		job   synth.Traced
+		waits time.Duration
+	}{{hub(4000, false), hub(4000, false).Waits()}, {hub(4000, true), hub(4000, true).Waits()}, {h, sender + allreduce}} {
+		traced, err := trace.Analyze(test.job.Sources(), trace.Options{})
+		testenv.NoError(t, err)
+		s := summaryOf(t, synth.Recorded(test.job))
+		findings.UseTrace(s, traced)
+		tree := s.Tree
+		if tree == nil || !tree.Traced || tree.Parts.Sum() != tree.TotalNs() || !near(float64(tree.Parts[aggregate.Waiting]), float64(test.waits)) {
+			t.Errorf("%T: waiting %v, want %v: %+v", test.job, time.Duration(tree.Parts[aggregate.Waiting]), test.waits, tree)
+		}
+	}
+}
+
 func tracedFindings(t *testing.T, job synth.Traced) []findings.Finding {
 	t.Helper()
 	traced, err := trace.Analyze(job.Sources(), trace.Options{})

@@ -86,7 +86,7 @@ func place(call, site string) string {
 // enter.
 func collectiveWaits(j *facts) *Finding {
 	if j.trace == nil {
-		return collectiveBound(j)
+		return nil // without a trace it is not known who comes last: see timeInMPI
 	}
 	type where struct{ call, site, comm string }
 	g := longestWaits(j, func(p trace.Pattern) bool {
@@ -95,19 +95,14 @@ func collectiveWaits(j *facts) *Finding {
 	if g == nil || g.share < collectiveLeast {
 		return nil
 	}
-	if i := loadImbalance(j); i != nil && i.Callsite == g.longest.Callsite && g.share <= explains*i.Share {
-		return nil
-	}
 	last := g.peer()
 	f := g.of(j)
 	f.Ranks = profile.RankSetOf(last)
 	f.Text = fmt.Sprintf("Ranks wait %s in %s on %s, mostly for rank %d, which comes last.", seconds(g.seconds), place(f.Call, f.Callsite), g.longest.Communicator, last)
-	f.Try = tryCollective(f.Call)
+	f.Try = tryCollective(f.Call, last)
+	f.Cause = fmt.Sprintf("mostly for rank %d, in %s", last, place(f.Call, f.Callsite))
 	return f
 }
-
-// explains is the largest ratio of waits to the load imbalance that explains them.
-const explains = 1.25
 
 // lateLeast is the least share of waits for late senders or receivers.
 const lateLeast = 0.02
@@ -144,6 +139,7 @@ func lateSender(j *facts) *Finding {
 	}
 	w := g.longest
 	f.Text = fmt.Sprintf("%s %s in %s for messages that rank %d sends later%s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, in(w.PeerCallsite))
+	f.Cause = fmt.Sprintf("for messages of rank %d, in %s", w.Peer, place(f.Call, f.Callsite))
 	f.Try = fmt.Sprintf("Send earlier on rank %d, or let the receivers compute before they wait.", w.Peer)
 	return f
 }
@@ -157,6 +153,7 @@ func lateReceiver(j *facts) *Finding {
 	w := g.longest
 	until := map[trace.Pattern]string{trace.LateReceiver: "posts the receive", trace.LatePost: "exposes its window", trace.WaitForProgress: "calls MPI"}[w.Pattern]
 	f.Text = fmt.Sprintf("%s %s in %s until rank %d %s%s.", g.wait(), seconds(g.seconds), place(f.Call, f.Callsite), w.Peer, until, in(w.PeerCallsite))
+	f.Cause = fmt.Sprintf("until rank %d %s, in %s", w.Peer, until, place(f.Call, f.Callsite))
 	f.Try = fmt.Sprintf("Post the receive earlier on rank %d.", w.Peer)
 	if w.Pattern != trace.LateReceiver {
 		f.Try = fmt.Sprintf("Call MPI more often on rank %d, or let MPI make progress in a thread.", w.Peer)
@@ -207,6 +204,18 @@ func raisable(j *facts, w *trace.WaitState) *trace.ObservedEagerLimit {
 	return limit
 }
 
+// collectiveLeast is the least share of waits in collectives.
+const collectiveLeast = 0.05
+
+// tryCollective returns what to try if ranks wait in a collective for a rank.
+func tryCollective(call string, last int) string {
+	try := fmt.Sprintf("See what rank %d does before this call, and let it do less or do it later.", last)
+	if profile.TraitsOf(call).Any(profile.TraitBarrier) {
+		try += " Leave out the barrier if nothing depends on it and no later call waits for the same rank."
+	}
+	return try
+}
+
 const (
 	serialBelow    = 0.8 // serialisation
 	serialBalanced = 0.8 // load balance
@@ -244,6 +253,7 @@ func serialChain(j *facts) *Finding {
 		}
 	}
 	f.Text += "."
+	f.Cause = "in turn, a chain over " + f.Ranks.String()
 	f.Try = "Split the data into blocks, and send each block as soon as it is computed."
 	return f
 }

@@ -31,7 +31,7 @@ const topDiff = " (--top all)"
 // Diff returns the sections of a comparison of two jobs.
 func Diff(of *aggregate.Diff, o DiffView) []Section {
 	d := &diff{of, o}
-	return Finish(d.verdict(), d.sides(), d.settings(), efficiencyOf("efficiency-a", "A", d.A.POP), efficiencyOf("efficiency-b", "B", d.B.POP),
+	return Finish(d.verdict(), d.sides(), d.settings(), efficiencyOf("efficiency-a", "A", &d.A), efficiencyOf("efficiency-b", "B", &d.B),
 		d.totals(), d.largest(), d.calls(), d.sites(), d.communicators(), d.pairs(), d.late(), d.counters(), d.limits(), d.completeness())
 }
 
@@ -93,9 +93,12 @@ func (d *diff) settings() Section {
 }
 
 // efficiencyOf returns the section of the parallel efficiency of a side.
-func efficiencyOf(id, name string, p *aggregate.POP) Section {
+func efficiencyOf(id, name string, of *aggregate.DiffSide) Section {
 	out := Section{ID: id, Title: name}
-	out.Detail(func() { out.efficiency(p, 0, nil) })
+	out.Detail(func() {
+		out.efficiency(of.POP, 0)
+		out.treeBar(of.Tree)
+	})
 	return out
 }
 

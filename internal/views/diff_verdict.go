@@ -135,7 +135,7 @@ func timesWords(ratio float64) string {
 
 // carrier is a part of the run time with its words.
 type carrier struct {
-	*aggregate.TimePart
+	*aggregate.PartChange
 	name  string
 	where string // "… of the difference is <where>"; empty if it is "<name> carries … of the difference"
 }

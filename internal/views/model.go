@@ -112,6 +112,8 @@ type BarPart struct {
 	Share float64 `json:"share"`
 	Text  string  `json:"text"`  // the share
 	Color string  `json:"color"` // variable of the page's theme
+	// Hatched is whether the part is an estimate that is taken off the others.
+	Hatched bool `json:"hatched,omitempty"`
 }
 
 // Drawing is what a script draws from data of the page. The terminal shows Heatmaps.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/patterns"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/rundir"
@@ -29,4 +30,6 @@ type report struct {
 	*aggregate.Summary
 	Options
 	rank *aggregate.RankSummary // nil for a job
+
+	judgement *findings.Report // see judged
 }

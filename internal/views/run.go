@@ -11,7 +11,6 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -167,19 +166,22 @@ var detailsOf = map[findings.Rule]string{
 	findings.LoadImbalance: "time", findings.CollectiveWaits: "waits", findings.LateSender: "waits",
 	findings.LateReceiver: "waits", findings.SerialChain: "waits", findings.SmallMessages: "sizes",
 	findings.HotRank: "balance", findings.BytesBetweenNodes: "placement",
+	findings.FileAccess: "calls", findings.TimeInMPI: "sites",
 }
 
 // findings returns the section of what stands out.
 func (s *report) findings() Section {
 	out := Section{ID: "findings", Title: "What stands out"}
-	found := findings.Of(s.Summary, s.Traced)
-	switch why := findings.TimesUnknown(s.Summary); {
+	found := s.judged().Findings
+	switch why := s.judged().TimesUnknown; {
 	case len(found) > 0:
 		out.Say("what stands out:")
 	case why != "":
-		out.Say(fmt.Sprintf("nothing stands out, but what costs time is not known: %s", why))
-	default:
+		out.Say("what costs time is not known: " + why)
+	case s.judged().NothingStandsOut:
 		out.Say("nothing stands out")
+	default:
+		out.Say("no cause found: " + s.nearlyLost())
 	}
 	list := []Highlight{}
 	for i := range found {
@@ -190,10 +192,18 @@ func (s *report) findings() Section {
 	if len(list) > 0 {
 		out.Blocks = append(out.Blocks, Block{Findings: &list})
 	}
-	if !s.Unanalyzed && findings.WaitsUnknown(s.Summary, s.Traced) {
+	if !s.Unanalyzed && s.judged().WaitsUnknown && !slices.ContainsFunc(found, func(f findings.Finding) bool { return f.Rule == findings.TimeInMPI }) {
 		out.Say("to record why ranks wait: mpitrace run --trace")
 	}
+	if rest := s.judged().NotExplained; rest > 0 {
+		out.Say(fmt.Sprintf("not explained: %s of the time, which is in MPI", text.Percent(rest)))
+	}
 	return out
+}
+
+// nearlyLost returns what is too large for nothing to stand out, and too small for a rule.
+func (s *report) nearlyLost() string {
+	return fmt.Sprintf("%s of the time is in MPI, load balance is %s, ranks had no core for %s", text.Percent(s.Tree.InMPI()), text.Percent(s.POP.LoadBalance), noCore(s.Tree))
 }
 
 func shareOfWhole(f *findings.Finding) string {
@@ -209,15 +219,14 @@ func shareOfWhole(f *findings.Finding) string {
 // efficiency returns the section of the parallel efficiency and of shared cores.
 func (s *report) efficiency() Section {
 	out := Section{ID: "efficiency", Title: "Parallel efficiency"}
-	out.efficiency(s.POP, s.RanksExpected, s.Traced)
+	out.efficiency(s.POP, s.RanksExpected)
 	out.cores(s.Cores)
 	shared(&out, s.Oversubscribed, s.RanksRecorded)
 	return out
 }
 
-// efficiency adds the parallel efficiency of a job of some ranks and, for the page, what the
-// time of all ranks was spent on. traced may be nil.
-func (s *Section) efficiency(p *aggregate.POP, ranks int, traced *trace.Result) {
+// efficiency adds the parallel efficiency of a job of some ranks.
+func (s *Section) efficiency(p *aggregate.POP, ranks int) {
 	name := "parallel efficiency"
 	if p == nil {
 		s.Fact(name, unknown)
@@ -228,7 +237,10 @@ func (s *Section) efficiency(p *aggregate.POP, ranks int, traced *trace.Result) 
 	}
 	s.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",
 		Efficiency(p), text.Percent(p.LoadBalance), text.Percent(p.CommunicationEfficiency)))
-	s.Detail(func() { s.efficiencyBar(p, traced) })
+	s.Detail(func() {
+		s.Say(fmt.Sprintf("ranks compute %s of %s on average; rank %d computes most, %s",
+			duration(p.UsefulMeanNs), duration(p.RuntimeNs), p.UsefulMaxRank, duration(p.UsefulMaxNs)))
+	})
 }
 
 // Efficiency returns the parallel efficiency, with its standard error if it is an estimate.
@@ -242,28 +254,6 @@ func Efficiency(p *aggregate.POP) string {
 		words += fmt.Sprintf(" ±%.1f", math.Ceil(1000*p.ParallelEfficiencyError-1e-9)/10)
 	}
 	return words
-}
-
-// efficiencyBar adds what the time of all ranks was spent on. The trace, if it is of the same
-// ranks, divides what is lost in MPI.
-func (s *Section) efficiencyBar(p *aggregate.POP, traced *trace.Result) {
-	s.Say(fmt.Sprintf("ranks compute %s of %s on average; rank %d computes most, %s",
-		duration(p.UsefulMeanNs), duration(p.RuntimeNs), p.UsefulMaxRank, duration(p.UsefulMaxNs)))
-	bar := &Bar{}
-	add := func(name string, share float64, color string) {
-		share = max(0, share)
-		bar.Parts = append(bar.Parts, BarPart{name, share, text.Percent(share), color})
-	}
-	pe, ce := p.ParallelEfficiency, p.CommunicationEfficiency
-	add("compute", pe, "--compute")
-	add("imbalance", ce-pe, "--imbalance")
-	if t := traced; t != nil && t.POP != nil && t.POP.Ranks == p.Ranks {
-		add("serialisation (ranks wait in a chain)", t.POP.Transfer-ce, "--serial")
-		add("transfer (messages and calls)", 1-t.POP.Transfer, "--transfer")
-	} else {
-		add("other time in MPI", 1-ce, "--mpi")
-	}
-	s.Blocks = append(s.Blocks, Block{Bar: bar})
 }
 
 // completeness returns the section of what the record lacks: the conservation of messages and

@@ -13,7 +13,7 @@ func Of(job *aggregate.Summary, o Options) []Section {
 	for i := range placement { // which mpitrace reorder prints
 		placement[i].allDetails()
 	}
-	return Finish(slices.Concat([]Section{s.run(), s.findings(), s.efficiency(), s.time(), s.balance()}, placement,
+	return Finish(slices.Concat([]Section{s.verdict(), s.run(), s.findings(), s.efficiency(), s.time(), s.balance()}, placement,
 		[]Section{s.calls(), s.phases(), s.sites(), s.communicators(), s.late(), s.sizes(), s.pairs(), s.patterns(), s.matrix(), s.physical(),
 			s.variables(), s.completeness(), s.ends(), s.problems()}, traceSections(o.Traced, o), []Section{s.settings()})...)
 }

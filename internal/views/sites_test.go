@@ -94,7 +94,7 @@ func TestWidth(t *testing.T) {
 		if err := Summary(&b, s, Options{Width: width, Top: -1}); err != nil {
 			t.Fatal(err)
 		}
-		_, rest, _ := strings.Cut(b.String(), "\n\n") // the first table begins
+		_, rest, _ := strings.Cut(b.String(), "\ncall ") // the first table begins
 		tables, _, _ := strings.Cut(rest, "\nconservation")
 		var sites []string
 		for line := range strings.Lines(tables) {

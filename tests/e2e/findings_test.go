@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -38,8 +39,8 @@ var faultyJobs = []struct {
 	}},
 	{2, false, []plantedFault{{"polling", findings.BusyPolling, nil, false,
 		func(calls string) string { return calls + " calls of Test, Iprobe and the like for 4 messages" }}}},
+	{2, false, []plantedFault{{"files", findings.FileAccess, nil, false, says("20 calls move 19.5 KiB, 1000 B each")}}},
 	{2, false, []plantedFault{{"imbalance", findings.LoadImbalance, profile.RankSetOf(1), true, nil}}},
-	{2, false, []plantedFault{{"collectives", findings.CollectiveWaits, profile.RankSetOf(1), true, nil}}},
 	{2, true, []plantedFault{
 		{"collectives", findings.CollectiveWaits, profile.RankSetOf(1), true, nil},
 		{"late-sender", findings.LateSender, profile.RankSetOf(0), true, nil},
@@ -97,13 +98,24 @@ func (m implementation) findings(t *testing.T, traced bool, ranks int, command .
 	}
 	j := record(t, flags, m.launch(ranks, command...)...)
 	var report struct {
-		Jobs []struct{ Findings []findings.Finding }
+		Jobs []struct {
+			Verdict  string
+			Findings []findings.Finding
+			Tree     *aggregate.TimeTree `json:"time_tree"`
+		}
 	}
 	out := succeed(t, nil, mpitrace, "report", "--json", j.dir)
 	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil || len(report.Jobs) != 1 {
 		t.Fatalf("%d jobs, %v\n%s%s", len(report.Jobs), err, j.stdout, j.stderr)
 	}
-	return report.Jobs[0].Findings, j.stdout
+	job := &report.Jobs[0]
+	if tree := job.Tree; tree == nil || tree.Parts.Sum() != tree.TotalNs() || tree.Ranks != ranks || tree.Traced != traced {
+		t.Errorf("%q: the time divides into %+v", command[1:], tree)
+	}
+	if !strings.HasPrefix(job.Verdict, fmt.Sprintf("stands_out on %d ranks", ranks)) {
+		t.Errorf("%q: %s", command[1:], job.Verdict)
+	}
+	return job.Findings, j.stdout
 }
 
 // check compares the finding of a fault with what the program did and printed. It returns

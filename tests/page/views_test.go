@@ -206,7 +206,7 @@ func itemTexts(items []views.ListItem) (texts []string) {
 }
 
 // firstScreen holds the selectors of the sections that are on the first screen.
-var firstScreen = map[string]string{"verdict": "header.head .verdict", "run": "header.head", "findings": "section.stands-out", "efficiency": "section.efficiency", "matrix": "section.pairs",
+var firstScreen = map[string]string{"verdict": ".verdict", "run": "header.head", "findings": "section.stands-out", "efficiency": "section.efficiency", "matrix": "section.pairs",
 	"jobs": "header ~ .columns", "sides": "header.head", "efficiency-a": "section.efficiency", "efficiency-b": "section.efficiency",
 	"totals": "section.stands-out", "limits": "section.stands-out", "largest": "section.bars", "overview": "header.head"}
 

@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -138,6 +139,20 @@ static void set_up(void)
     }
 }
 
+/* Ranks open a file 10 times, write 1000 bytes each time, and close it. One of them comes late. */
+static void files(void)
+{
+    char path[4096];
+    REQUIRE(snprintf(path, sizeof path, "%s.data", program_invocation_name) < (int)sizeof path);
+    for (int i = 0; i < 10; i++) {
+        MPI_File file;
+        in_turn(i, 20);
+        FAULT(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
+        MPI_File_write_at(file, 1000 * world_rank, data, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+        MPI_File_close(&file);
+    }
+}
+
 /* Each rank polls while the other one computes. */
 static void polling(void)
 {
@@ -243,6 +258,7 @@ static const struct {
     {"small-collectives", 2, small_collectives},
     {"hot-rank", 6, hot_rank},
     {"set-up", 2, set_up},
+    {"files", 2, files},
     {"polling", 2, polling},
     {"sparse", 6, sparse},
     {"late-sender", 2, late_sender},

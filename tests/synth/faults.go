@@ -28,7 +28,7 @@ const (
 
 // FaultNames lists the names that NewFaulty accepts.
 var FaultNames = []string{"imbalance", "collective-waits", "small-messages", "small-collectives", "hot-rank", "between-nodes",
-	"set-up", "polling", "sparse", "oversubscribed", "cores-taken", "idle-cores", "killed", "lost"}
+	"set-up", "polling", "sparse", "oversubscribed", "cores-taken", "idle-cores", "killed", "lost", "files", "messages"}
 
 // NewFaulty returns a job with a fault. If nearly is true, the job is a little below
 // the thresholds of the rule and has no such fault. There must be at least 100 ranks.
@@ -42,7 +42,8 @@ func NewFaulty(name string, ranks int, nearly bool) (*Job, error) {
 	}
 	plant, known := map[string]func(*Job, func(a, b uint64) uint64) *Fault{"imbalance": imbalance, "collective-waits": collectiveWaits,
 		"small-messages": smallMessages, "small-collectives": smallCollectives, "hot-rank": hotRank, "between-nodes": betweenNodes,
-		"set-up": setUpInALoop, "polling": polling, "sparse": sparse, "oversubscribed": oversubscribed, "cores-taken": coresTaken, "idle-cores": idleCores, "killed": killed, "lost": lost}[name]
+		"set-up": setUpInALoop, "polling": polling, "sparse": sparse, "oversubscribed": oversubscribed, "cores-taken": coresTaken, "idle-cores": idleCores, "killed": killed, "lost": lost,
+		"files": files, "messages": messages}[name]
 	if !known || ranks < 100 {
 		return nil, fmt.Errorf("make synthetic job: no fault %q of %d ranks: the faults are %v, of at least 100 ranks", name, ranks, FaultNames)
 	}
@@ -120,20 +121,22 @@ func imbalance(j *Job, pick func(a, b uint64) uint64) *Fault {
 	}}
 }
 
-// collectiveWaits: all ranks wait for one at a barrier, which waits as long elsewhere.
+// collectiveWaits: all ranks wait for one at a barrier, which waits as long elsewhere. Without a
+// trace, it is not known for whom they wait.
 func collectiveWaits(j *Job, pick func(a, b uint64) uint64) *Fault {
 	const line, elsewhere = 12, 13
 	last := j.Ranks / 3
-	waits := pick(2_000_000_000, 500_000_000)
+	waits := pick(2_000_000_000, 499_000_000)
 	mean := 1e-9 * float64(waits-briefly) * float64(j.Ranks-1) / float64(j.Ranks)
-	return &Fault{Rule: "waiting in collectives", Ranks: profile.RankSetOf(last), Site: step(line), Share: mean / faultyRunS, Saves: mean, plant: func(b *rows) {
-		here, there := waits, uint64(0)
-		if b.rank == last {
-			here, there = briefly, waits-briefly
-		}
-		b.all(line, here, "Barrier", 10, 0)
-		b.all(elsewhere, there, "Barrier", 10, 0)
-	}}
+	return &Fault{Rule: "time in MPI", Site: step(line), Share: float64(waits) / faultyRun,
+		Text: fmt.Sprintf("About %.1f %% is waiting in collectives.", 100*mean/faultyRunS), plant: func(b *rows) {
+			here, there := waits, uint64(0)
+			if b.rank == last {
+				here, there = briefly, waits-briefly
+			}
+			b.all(line, here, "Barrier", 10, 0)
+			b.all(elsewhere, there, "Barrier", 10, 0)
+		}}
 }
 
 // smallMessages: each rank sends many small messages to the next before it waits.
@@ -147,7 +150,7 @@ func smallMessages(j *Job, pick func(a, b uint64) uint64) *Fault {
 			r := b.message("Irecv", profile.Recv, Link{Peer: b.before(), Bytes: bytes, Messages: n})
 			r.Calls = n
 			b.lasting(21, 1000*n, r)
-			b.lasting(22, 600_000_000, profile.Row{Call: "Waitall", Comm: -1, Peer: profile.PeerNone, Calls: waits})
+			b.lasting(22, 550_000_000, profile.Row{Call: "Waitall", Comm: -1, Peer: profile.PeerNone, Calls: waits})
 		}}
 }
 
@@ -316,4 +319,33 @@ func lost(j *Job, pick func(a, b uint64) uint64) *Fault {
 		}
 		b.recv(91, 0, b.before(), n, 64)
 	}}
+}
+
+// files: ranks open a file in each step, write to it with a collective call, and close it.
+func files(j *Job, pick func(a, b uint64) uint64) *Fault {
+	const open, write, closes, steps, bytes = 95, 96, 97, 10, 1 << 20
+	ns := pick(800_000_000, 199_000_000) // in open; half of it in write, as much in close, and as much in a barrier
+	return &Fault{Rule: "file input/output", Site: step(open), Share: 2 * float64(ns) / faultyRun,
+		Text: fmt.Sprintf("open and close 12.0 %%, writing 4.0 %%. Most time is in File_open at step app.c:95. %s calls move %.2f GiB, 1.00 MiB each, at %.1f GiB/s together; %s of %s ranks make them, collectively.",
+			thousands(steps*j.Ranks), float64(steps*j.Ranks)/1024, float64(steps*j.Ranks)/1024/0.4, thousands(j.Ranks), thousands(j.Ranks)), plant: func(b *rows) {
+			access := func(line int, ns uint64, call string) {
+				b.lasting(line, ns, profile.Row{Call: call, Class: profile.IO, Comm: -1, Peer: profile.PeerNone, Calls: steps})
+			}
+			access(open, ns, "File_open")
+			b.lasting(write, ns/2, profile.Row{Call: "File_write_at_all", Class: profile.IO, Direction: profile.Write, Comm: -1, Peer: profile.PeerNone,
+				SizeClass: sizeClass(bytes), Calls: steps, Messages: steps, Bytes: steps * bytes})
+			access(closes, ns/2, "File_close")
+			b.all(98, ns/2, "Barrier", steps, 0)
+		}}
+}
+
+// messages: ranks wait for messages; a profile does not tell for whom.
+func messages(_ *Job, pick func(a, b uint64) uint64) *Fault {
+	const send, receive = 101, 102
+	ns := pick(3_000_000_000, 400_000_000)
+	return &Fault{Rule: "time in MPI", Site: step(receive), Share: float64(ns+50_000_000) / faultyRun,
+		Text: "30.5 % of the time is in MPI, most in Recv at step app.c:102 on MPI_COMM_WORLD, 30.0 %.", plant: func(b *rows) {
+			b.send(send, 50_000_000, "Send", b.next(), 10, 4096)
+			b.recv(receive, ns, b.before(), 10, 4096)
+		}}
 }

@@ -1242,4 +1242,46 @@ static inline bool mt_call_spawns(unsigned call)
     return false;
 }
 
+// The call opens or closes a file.
+static inline bool mt_call_opens_file(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_FILE_CLOSE:
+    case MT_CALL_FILE_OPEN:
+        return true;
+    }
+    return false;
+}
+
+// The call reads or writes a file in a collective call, which all that opened the file make.
+static inline bool mt_call_accesses_together(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_FILE_IREAD_ALL:
+    case MT_CALL_FILE_IREAD_AT_ALL:
+    case MT_CALL_FILE_IWRITE_ALL:
+    case MT_CALL_FILE_IWRITE_AT_ALL:
+    case MT_CALL_FILE_READ_ALL:
+    case MT_CALL_FILE_READ_ALL_BEGIN:
+    case MT_CALL_FILE_READ_ALL_END:
+    case MT_CALL_FILE_READ_AT_ALL:
+    case MT_CALL_FILE_READ_AT_ALL_BEGIN:
+    case MT_CALL_FILE_READ_AT_ALL_END:
+    case MT_CALL_FILE_READ_ORDERED:
+    case MT_CALL_FILE_READ_ORDERED_BEGIN:
+    case MT_CALL_FILE_READ_ORDERED_END:
+    case MT_CALL_FILE_WRITE_ALL:
+    case MT_CALL_FILE_WRITE_ALL_BEGIN:
+    case MT_CALL_FILE_WRITE_ALL_END:
+    case MT_CALL_FILE_WRITE_AT_ALL:
+    case MT_CALL_FILE_WRITE_AT_ALL_BEGIN:
+    case MT_CALL_FILE_WRITE_AT_ALL_END:
+    case MT_CALL_FILE_WRITE_ORDERED:
+    case MT_CALL_FILE_WRITE_ORDERED_BEGIN:
+    case MT_CALL_FILE_WRITE_ORDERED_END:
+        return true;
+    }
+    return false;
+}
+
 #endif

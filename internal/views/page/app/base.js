@@ -54,11 +54,11 @@ function button(text, onclick, { pressed, ...properties } = {}) {
 // factLine returns short texts beside each other; those that are missing or false are left out.
 const factLine = (facts) => h("p", { class: "facts" }, facts.filter(Boolean).map((f) => h("span", null, f)));
 
-// legend returns names beside their colours; null and false are left out.
+// legend returns names beside their colours, some of them hatched; null and false are left out.
 function legend(items) {
   const style = (color) => ({ background: color.startsWith("--") ? `var(${color})` : color });
-  return h("ul", { class: "legend" }, items.filter(Boolean).map(([name, color]) =>
-    h("li", null, h("span", { class: "swatch", style: style(color) }), name)));
+  return h("ul", { class: "legend" }, items.filter(Boolean).map(([name, color, hatched]) =>
+    h("li", null, h("span", { class: hatched ? "swatch hatched" : "swatch", style: style(color) }), name)));
 }
 
 // Units. They give the same texts as package internal/text of the report.

@@ -57,7 +57,8 @@ function showJob(root, data, index) {
 
 // firstScreens return what is above the sections, by the kind of the page.
 const firstScreens = {
-  report: (page, jobs) => [reportHead(page), jobs(), reportFirst(page)],
+  report: (page, jobs) => [reportHead(page), jobs(),
+    firstPart("verdict", "Verdict", null, blocksOf(page, "verdict")), reportFirst(page)],
   diff: (page, jobs) => [titleHead(page, "sides"), jobs(), diffFirst(page)],
   history: (page) => titleHead(page, "overview"),
 };

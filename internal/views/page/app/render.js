@@ -39,9 +39,10 @@ const renderers = {
   table: (t, page) => renderTable(t, page),
   findings: (list, page) => h("ol", { class: "findings" }, list.map((f, i) => h("li", null, finding(page, f, i)))),
   bar: ({ parts }) => [
-    h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, text, color }) =>
-      h("span", { title: `${name} ${text}`, style: { width: 100 * share + "%", background: `var(${color})` } }))),
-    legend(parts.map(({ name, text, color }) => [`${name} ${text}`, color]))],
+    h("div", { class: "bar", "aria-hidden": "true" }, parts.map(({ name, share, text, color, hatched }) =>
+      h("span", { class: hatched && "hatched", title: `${name} ${text}`,
+        style: { width: 100 * share + "%", background: `var(${color})` } }))),
+    legend(parts.map(({ name, text, color, hatched }) => [`${name} ${text}`, color, hatched]))],
   drawing: (drawing, page) => drawings[drawing.name](page, drawing) || [],
 };
 
