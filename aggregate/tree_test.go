@@ -69,6 +69,9 @@ func TestTimeTree(t *testing.T) {
 		{"each part", []row{{timedRow("File_open", 1*s), timedRow("File_write_at_all", 1*s), timedRow("Comm_dup", s/2), timedRow("Send_init", s/2), timedRow("Recv", 3*s)}, {timedRow("Type_commit", s)}}, nil,
 			map[TimePart]float64{FileIO: 2, SetUp: 2, MovingData: 3, Computing: 13}},
 		{"begins later, ends early", []row{{}, {}}, late, map[TimePart]float64{EndedEarly: 3, Computing: 17}},
+		{"on two hosts, whose clocks do not compare", []row{{}, {}}, func(ps []*profile.Profile) { // rank 1 takes 7 s, 100 s later
+			ps[1].Host, ps[1].InitEnd, ps[1].FinalizeStart = "b", ps[1].InitEnd+100*s, ps[1].FinalizeStart+97*s
+		}, map[TimePart]float64{EndedEarly: 3, Computing: 17}},
 		{"waits for the last", []row{{timedRows("Barrier", 2, 5*s, 2*s)}, {timedRows("Barrier", 2, 2*s, s)}}, nil, // 7 s - 4 × 1 s
 			map[TimePart]float64{Waiting: 3, MovingData: 4, Computing: 13}},
 		{"other sizes", []row{{timedRow("Allreduce", 4*s)}, {func() profile.Row { r := timedRow("Allreduce", s); r.SizeClass = 5; return r }()}}, nil,

@@ -108,7 +108,14 @@ func (s *fileSums) accessText(ranks int) string {
 	if s.accessNs > 0 {
 		words += fmt.Sprintf(", at %s/s together", text.Bytes(uint64(float64(s.bytes)*float64(s.ranks)/s.accessNs*1e9)))
 	}
-	return words + fmt.Sprintf("; %s of %s make them, %s.", text.Count(s.ranks), text.CountOf(ranks, "rank"), how)
+	verb := "make"
+	switch {
+	case ranks == 1:
+		return words + "."
+	case s.ranks == 1:
+		verb = "makes"
+	}
+	return words + fmt.Sprintf("; %s of %s %s them, %s.", text.Count(s.ranks), text.CountOf(ranks, "rank"), verb, how)
 }
 
 // try returns what to try.
@@ -122,7 +129,9 @@ func (s *fileSums) try(ranks int) string {
 		return "Read and write larger pieces, or use the collective calls (File_write_at_all), which can join small ones."
 	case s.accesses > 0 && s.bytes/s.accesses < smallAccess:
 		return "Read and write larger pieces, less often."
-	case s.ranks == 1 && ranks > 1:
+	case ranks == 1:
+		return "Access the file less often, and read or write more each time."
+	case s.ranks == 1:
 		return "Let more ranks take part, with a collective call."
 	case !s.collective:
 		return "Try the collective calls (File_write_at_all), or fewer ranks that access the file."

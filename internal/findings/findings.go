@@ -188,7 +188,7 @@ func (f *Finding) group(j *facts) int {
 // that would tell why.
 func WaitsUnknown(s *aggregate.Summary, traced *trace.Result) bool {
 	j := &facts{s, traced}
-	return traced == nil && !s.TraceWanted && !j.quiet() && !j.noCore()
+	return traced == nil && !s.TraceWanted && !j.quiet() && !j.noCore() && j.Tree.Ranks > 1
 }
 
 // TimesUnknown returns why no finding about time can be made; empty if they can.

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"

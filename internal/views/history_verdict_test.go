@@ -74,7 +74,7 @@ func TestScalingVerdict(t *testing.T) {
 		for i, n := range c.ranks {
 			r := scaled(t, c.useful, c.barrier, "aa", time.Duration(i)*time.Hour, n)
 			if n == c.shared {
-				r.Findings = append(r.Findings, history.NotedFinding{Rule: "oversubscribed"})
+				r.Findings = append(r.Findings, history.NotedFinding{Rule: "no core: oversubscribed"})
 			}
 			runs = append(runs, r)
 		}
