@@ -82,7 +82,7 @@ func (d *diff) untimed() string {
 		}
 	}
 	if len(sides) == 0 {
-		return "how long ranks ran is not known"
+		return "how long each rank ran is not known"
 	}
 	return fmt.Sprintf("times of calls were not recorded (%s)", text.List(sides))
 }
@@ -231,7 +231,7 @@ func (d *diff) noise() string {
 	switch {
 	case len(shared) > 0:
 		return fmt.Sprintf("Ranks shared cores in %s: times are uncertain. Run each three times, and see mpitrace history.", text.List(shared))
-	case t.MayBeNoise && t.Ns.Changed():
+	case t.MayBeNoise:
 		return "One run each does not tell so small a difference from noise: run each three times, and see mpitrace history."
 	}
 	return ""
