@@ -11,7 +11,8 @@ import (
 // TimeChange is how the time of a job changed, and which parts of it carry the change.
 type TimeChange struct {
 	Ns Measure `json:"ns"` // the run time of POP, or the wall time
-	// WallTime is whether Ns is the wall time, because calls of a side were not timed.
+	// WallTime is whether Ns is the wall time, because the parts of the run time are not known: calls
+	// of a side were not timed, or it is not known how long each rank ran.
 	WallTime bool `json:"wall_time"`
 	// MayBeNoise is whether one run of each side cannot tell the change from noise.
 	MayBeNoise bool `json:"may_be_noise"`
@@ -60,13 +61,14 @@ func (d *Diff) timeChange(x, y *Summary) *TimeChange {
 		return nil
 	}
 	a, b := d.A.POP, d.B.POP
-	c := &TimeChange{Ns: d.WallTime.Measure, WallTime: !d.TimesCompared || a == nil || b == nil}
+	known := d.TimesCompared && a != nil && b != nil && a.Ranks == d.A.RanksRecorded && b.Ranks == d.B.RanksRecorded
+	c := &TimeChange{Ns: d.WallTime.Measure, WallTime: !known}
 	if !c.WallTime {
 		c.Ns = Measure{uint64(a.RuntimeNs), uint64(b.RuntimeNs)}
 		c.divide(x, y, a, b)
 	}
 	least := max(smallChange*float64(min(c.Ns.A, c.Ns.B)), smallChangeNs)
-	c.MayBeNoise = float64(c.Ns.Size()) < least
+	c.MayBeNoise = c.Ns.Changed() && float64(c.Ns.Size()) < least
 	return c
 }
 

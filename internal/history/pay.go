@@ -27,8 +27,9 @@ const (
 )
 
 // tellsWork is by how much the exponent of the time per rank outside MPI may differ from -1 (the
-// ranks divide the work) or 0 (each has as much on any number), with its error. A half of the way
-// from one to the other would be 0.5; half of that leaves a gap in which nothing is said.
+// ranks divide the work) or 0 (each computes as long on any number). Its standard error must be
+// smaller, too. 0.5 would be half of the way from one to the other; 0.25 leaves a gap in which
+// nothing is said.
 const tellsWork = 0.25
 
 // leastGain is the part of its share that a rank which is added must contribute to pay: with twice
@@ -41,9 +42,9 @@ const leastGain = 0.5
 // there is no trend.
 const leastCounts = 3
 
-// judge sets how the work was divided, and which numbers of ranks pay. Times are not judged in this
-// way if ranks shared cores: a rank that waits for a core computes longer. What pays is then told
-// with that restriction, as it is what the user waited for.
+// judge sets how the work was divided, and which numbers of ranks pay. If ranks shared cores, it
+// does not judge the work: a rank that waits for a core computes longer. The wall times are still
+// what the user waited for, so that it judges what pays.
 func (s *Scaling) judge() {
 	if len(s.Points) < leastCounts {
 		return

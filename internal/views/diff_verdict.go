@@ -54,6 +54,7 @@ func (d *diff) speed() string {
 		words += fmt.Sprintf(" on %s instead of %s", text.CountOf(d.B.RanksExpected, "rank"), text.Count(d.A.RanksExpected))
 	}
 	switch {
+	case asFast(float64(t.Ns.A), float64(t.Ns.B)):
 	case t.WallTime:
 		words += "; " + d.untimed() + ", so what carries the difference is not known"
 	case len(largeParts(t)) == 0:
@@ -82,7 +83,7 @@ func (d *diff) untimed() string {
 		}
 	}
 	if len(sides) == 0 {
-		return "how long ranks ran is not known"
+		return "how long each rank ran is not known"
 	}
 	return fmt.Sprintf("times of calls were not recorded (%s)", text.List(sides))
 }
@@ -110,11 +111,13 @@ func (d *diff) lettered() []letteredSide { return []letteredSide{{"A", &d.A}, {"
 // beside them, which have three digits, hardly differ.
 const sameSpeed = 0.01
 
+func asFast(a, b float64) bool { return a == b || math.Abs(b-a) < sameSpeed*min(a, b) }
+
 // speedWords returns how fast something is that took a, and now takes b. equal is what is said of
 // equal times.
 func speedWords(a, b float64, equal string) string {
 	switch {
-	case math.Abs(b-a) < sameSpeed*min(a, b) || a == b:
+	case asFast(a, b):
 		return equal
 	case b > a:
 		return fmt.Sprintf("%s times slower", timesWords(b/a))
@@ -143,7 +146,7 @@ type carrier struct {
 // largeParts returns the parts that carry much of the change of the run time, the largest first.
 // There are none if the run time hardly changed.
 func largeParts(t *aggregate.TimeChange) (out []carrier) {
-	if t.WallTime || t.Ns.Size() == 0 || float64(t.Ns.Size()) < sameSpeed*float64(min(t.Ns.A, t.Ns.B)) {
+	if t.WallTime || asFast(float64(t.Ns.A), float64(t.Ns.B)) {
 		return nil
 	}
 	for i := range t.CallSites {
@@ -231,7 +234,7 @@ func (d *diff) noise() string {
 	switch {
 	case len(shared) > 0:
 		return fmt.Sprintf("Ranks shared cores in %s: times are uncertain. Run each three times, and see mpitrace history.", text.List(shared))
-	case t.MayBeNoise && t.Ns.Changed():
+	case t.MayBeNoise:
 		return "One run each does not tell so small a difference from noise: run each three times, and see mpitrace history."
 	}
 	return ""

@@ -18,7 +18,8 @@ function scalingChart({ title, ticks, logarithmic, table: { columns, rows } }, l
   return canvas({ class: "chart high", role: "img", "aria-label": title }, (context, width, height) => {
     const left = 60, right = width - 14, top = 10, bottom = height - 24;
     const linear = (v) => v, log = Math.log;
-    const axis = (scale, first, last, from, to) => (v) => from + (to - from) * (scale(v) - scale(first)) / (scale(last) - scale(first));
+    const axis = (scale, first, last, from, to) =>
+      (v) => from + (to - from) * (scale(v) - scale(first)) / (scale(last) - scale(first));
     const x = axis(log, points[0][0], points[points.length - 1][0], left, right);
     const y = axis(logarithmic ? log : linear, ticks[0].value, ticks[ticks.length - 1].value, bottom, top);
     for (const { value, text } of ticks) {
