@@ -58,7 +58,8 @@ type Diff struct {
 // DiffSide is one of the two jobs.
 type DiffSide struct {
 	Run           string    `json:"run"`
-	Program       string    `json:"program"`
+	Program       string    `json:"program"` // of the lowest rank
+	Programs      Programs  `json:"programs"`
 	Command       []string  `json:"command"`
 	Library       string    `json:"mpi_library"`
 	Started       time.Time `json:"started"`
@@ -206,7 +207,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		Calls:           compareCalls(x.Calls, y.Calls, o),
 		CallSites:       compareSites(x.CallSites, y.CallSites, o),
 		Comms:           compareComms(a.comms, b.comms, o),
-		Late:            compareLate(x, y, &a.late, &b.late, o),
+		Late:            compareLate(x, y, a, b, o),
 		Counters:        compareCounters(x.Pvars, y.Pvars, o),
 	}
 	d.Pairs = comparePairsOf(a.Job, b.Job, o)
@@ -217,7 +218,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 }
 
 func (c *ComparedJob) side(s *Summary) DiffSide {
-	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
+	return DiffSide{Run: s.Run, Program: s.Program, Programs: s.Programs, Command: s.Command, Library: s.Library, Started: s.Started,
 		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts),
 		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
 }

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"iter"
 	"math"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -39,11 +40,26 @@ type POP struct {
 // popOf returns the efficiency from the times of processes in the order of
 // ranks, or nil if no times are known.
 func popOf(ranks []RankTimes) *POP {
+	return popOfEach(pointersTo(ranks))
+}
+
+// pointersTo returns the elements of a slice.
+func pointersTo[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// popOfEach does what popOf does.
+func popOfEach(ranks iter.Seq[*RankTimes]) *POP {
 	out := POP{UsefulMaxRank: -1, LoadBalance: 1}
 	var run runSpan
 	sum, wrong := 0.0, 0.0
-	for i := range ranks {
-		r := &ranks[i]
+	for r := range ranks {
 		useful, known := r.UsefulNs()
 		if !known {
 			continue

@@ -25,6 +25,7 @@ type processFacts struct {
 type processKind struct {
 	size             int // size of MPI_COMM_WORLD, -1 if not known
 	program, library string
+	executable       programKey
 	command          string // argument vector, separated by NUL
 	unfollowed       bool   // see profile.Profile.Unfollowed
 	watched          string // value of --watch-unexpected, empty if off
@@ -272,7 +273,7 @@ func (a *Activities) UnmarshalJSON(data []byte) error {
 
 // kindOf returns what the process has in common with others.
 func kindOf(p *profile.Profile) processKind {
-	return processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
+	return processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(), executable: programKeyOf(p),
 		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
 		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, unseen: unseenTexts(p),
 		alone: p.Alone, messages: strings.Join(p.Messages, "\x00")}

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -19,8 +20,9 @@ const topPairs = 10
 // are added up over processes and threads. The suffix of a name is the unit.
 type Summary struct {
 	Run            string    `json:"run"`
-	Program        string    `json:"program"`
+	Program        string    `json:"program"`     // of the lowest rank
 	Command        []string  `json:"command"`     // argument vector of the lowest rank
+	Programs       Programs  `json:"programs"`    // in the order of their lowest ranks
 	Library        string    `json:"mpi_library"` // first line of the version string, with single spaces
 	Started        time.Time `json:"started"`
 	RanksExpected  int       `json:"ranks_expected"`
@@ -135,6 +137,9 @@ func (j *Job) Summary() *Summary {
 	s.addSplits(j, ms)
 	s.addLineBalances(j, ms)
 	s.POP = popOf(s.Ranks)
+	if len(s.Programs) == 1 {
+		s.Programs[0].POP = s.POP
+	}
 	s.Oversubscribed = j.oversubscriptions()
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Conservation = <-checked
@@ -147,16 +152,18 @@ func (j *Job) Summary() *Summary {
 // summarize fills in everything that is computed without matrices.
 func (j *Job) summarize() *Summary {
 	ps := j.ordered()
+	programs := groupPrograms(ps)
 	s := &Summary{
 		Run:          j.Run,
 		Program:      programOf(ps),
+		Programs:     programs.programs(ps),
 		Timing:       j.setting((*processFacts).timingWord),
 		Receives:     j.setting((*processFacts).receivesWord),
 		Hosts:        hosts(ps),
 		Calls:        j.calls.calls(),
 		Classes:      j.calls.classes(),
 		Slices:       j.slices.totals(),
-		CallSites:    j.sites.sites(),
+		CallSites:    j.sites.sites(programs),
 		Comms:        j.comms.communicators(),
 		MessageSizes: j.sizes.calls(),
 		Variables:    j.variables.variables(),
@@ -180,7 +187,7 @@ func (j *Job) summarize() *Summary {
 	}
 	s.MPIShare = ShareOf(s.Ranks)
 	s.Ends = j.ends.ends(j.Start())
-	s.LateReceives, s.LateOver = j.late.sites(&j.sites), j.setting((*processFacts).lateOver)
+	s.LateReceives, s.LateOver = j.late.sites(&j.sites, programs), j.setting((*processFacts).lateOver)
 	s.Pvars = j.pvars.variables(&j.slices)
 	if !s.Timed() {
 		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
@@ -223,10 +230,12 @@ func (s *Summary) addProcess(p *processFacts) {
 }
 
 // ShareOf returns the share of MPI time over the ranks that left MPI_Init and were timed.
-func ShareOf(ranks []RankTimes) MPIShare {
+func ShareOf(ranks []RankTimes) MPIShare { return shareOfEach(pointersTo(ranks)) }
+
+func shareOfEach(ranks iter.Seq[*RankTimes]) MPIShare {
 	var s MPIShare
 	n := 0
-	for _, r := range ranks {
+	for r := range ranks {
 		if r.ApplicationTimeS == 0 || !r.Timed() {
 			continue
 		}
