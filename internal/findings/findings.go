@@ -162,7 +162,7 @@ func TimesUnknown(s *aggregate.Summary) string {
 
 // quiet reports whether so little time is lost that no rule about time applies.
 func (j *facts) quiet() bool {
-	return j.POP == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
+	return j.POP == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.loadBalance() >= quietBalanced
 }
 
 // totalNs returns ranks × run time.
