@@ -99,7 +99,7 @@ type programSums struct {
 
 // groupPrograms divides processes, which are in the order of ranks, by program. A process
 // whose build is not known, for example because it was killed early, is of the program that
-// has the same path.
+// has the same path. One whose executable is not known is of the only program there is.
 func groupPrograms(ps []processFacts) *programSums {
 	s := &programSums{of: map[programKey]*programGroup{}}
 	byPath := map[string]*programGroup{}
@@ -120,6 +120,7 @@ func groupPrograms(ps []processFacts) *programSums {
 			s.of[k] = same
 		}
 	}
+	s.placeUnknown()
 	var key programKey
 	var g *programGroup
 	for i := range ps {
@@ -130,13 +131,31 @@ func groupPrograms(ps []processFacts) *programSums {
 			g.first = &ps[i]
 			s.groups = append(s.groups, g)
 		}
-		if g.first.executable.build == "" && key.build != "" {
+		if before := g.first.executable; before.build == "" && key.build != "" || before.name == "" && key.name != "" {
 			g.first = &ps[i]
 		}
 		g.list = append(g.list, int32(i))
 	}
 	s.setNames()
 	return s
+}
+
+// placeUnknown makes the processes whose executable is not known part of the only program, if
+// there is one.
+func (s *programSums) placeUnknown() {
+	var only *programGroup
+	for k, g := range s.of {
+		switch {
+		case k.name == "":
+		case only == nil || only == g:
+			only = g
+		default:
+			return
+		}
+	}
+	if _, unknown := s.of[programKey{}]; unknown && only != nil {
+		s.of[programKey{}] = only
+	}
 }
 
 // programs returns the programs of the job.

@@ -71,6 +71,14 @@ func (s *RankSpread) merge(o *RankSpread) {
 	s.Ranks += o.Ranks
 }
 
+// Name returns the label of the call site, with its program if the job has several.
+func (s *Site) Name() string {
+	if s.Program == "" {
+		return s.Label
+	}
+	return s.Label + " of " + s.Program
+}
+
 // String returns the labels of the call site and of its callers; empty for nil.
 func (s *Site) String() string {
 	if s == nil {

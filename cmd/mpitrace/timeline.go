@@ -133,7 +133,7 @@ func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
 	info, _ := dir.ReadInfo() // empty on an error; then the title has no program
 	for _, job := range info.Jobs {
 		if job.Run == t.Run && job.Program != "" {
-			program = job.Program + " "
+			program = job.ProgramsText() + " "
 		}
 	}
 	path, err := filepath.Abs(string(dir))

@@ -81,7 +81,8 @@ func (in *TrafficReader) jobs(opened *Run) error {
 	for _, from := range opened.Jobs {
 		j, err := in.add(from, opened.several)
 		if err == nil {
-			j.Prefix, j.Program, j.Run = filepath.Join(opened.base, from.Stem), from.Stem, from.Run
+			info := from.Info()
+			j.Prefix, j.Program, j.Run = filepath.Join(opened.base, from.Stem), info.ProgramsText(), from.Run
 			err = in.Use(j)
 		}
 		if err != nil {

@@ -31,7 +31,7 @@ func (s *report) run() Section {
 	out := Section{ID: "run", Title: "Run"}
 	of := ""
 	if s.rank == nil {
-		out.Say(fmt.Sprintf("%s on %d of %d ranks, %s", s.Program, s.RanksRecorded, s.RanksExpected, s.hosts()))
+		out.Say(s.ranksOfPrograms() + ", " + s.hosts())
 		of = "over all ranks: "
 	} else {
 		for _, r := range s.Ranks {
@@ -62,6 +62,18 @@ func (s *report) run() Section {
 		s.placement(&out)
 	}
 	return out
+}
+
+// ranksOfPrograms says on how many ranks the programs ran.
+func (s *report) ranksOfPrograms() string {
+	if !s.Programs.Several() {
+		return fmt.Sprintf("%s on %d of %d ranks", s.Program, s.RanksRecorded, s.RanksExpected)
+	}
+	words := s.Programs.OnRanks()
+	if s.RanksRecorded < s.RanksExpected {
+		words += fmt.Sprintf(", %d of %d ranks recorded", s.RanksRecorded, s.RanksExpected)
+	}
+	return words
 }
 
 // StateWords returns how a process ended. A process whose end was not recorded is "not
@@ -208,14 +220,15 @@ func shareOfWhole(f *findings.Finding) string {
 // efficiency returns the section of the parallel efficiency and of shared cores.
 func (s *report) efficiency() Section {
 	out := Section{ID: "efficiency", Title: "Parallel efficiency"}
-	out.efficiency(s.POP, s.RanksExpected, s.Traced)
+	out.efficiency(s.POP, s.Programs, s.RanksExpected, s.Traced)
 	shared(&out, s.Oversubscribed, s.RanksRecorded)
 	return out
 }
 
 // efficiency adds the parallel efficiency of a job of some ranks and, for the page, what the
-// time of all ranks was spent on. traced may be nil.
-func (s *Section) efficiency(p *aggregate.POP, ranks int, traced *trace.Result) {
+// time of all ranks was spent on. If there are several programs, whose ranks do not do the same
+// work, it is divided within each of them. traced may be nil.
+func (s *Section) efficiency(p *aggregate.POP, programs aggregate.Programs, ranks int, traced *trace.Result) {
 	name := "parallel efficiency"
 	if p == nil {
 		s.Fact(name, unknown)
@@ -223,6 +236,11 @@ func (s *Section) efficiency(p *aggregate.POP, ranks int, traced *trace.Result) 
 	}
 	if p.Ranks < ranks {
 		name += fmt.Sprintf(", of %d of %d ranks", p.Ranks, ranks)
+	}
+	if programs.Several() {
+		s.Fact(name, Efficiency(p))
+		s.Add(programTable(programs))
+		return
 	}
 	s.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",
 		Efficiency(p), text.Percent(p.LoadBalance), text.Percent(p.CommunicationEfficiency)))
