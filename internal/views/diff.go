@@ -51,7 +51,11 @@ func (s *Section) side(of *aggregate.DiffSide, letter, name string) {
 	if of.RanksRecorded != of.RanksExpected {
 		ranks = fmt.Sprintf("%d of %s", of.RanksRecorded, ranks)
 	}
-	head := fmt.Sprintf("%s: %s: %s on %s, %s; %s", letter, name, of.Programs, ranks, text.CountOf(of.Hosts, "host"), profile.LibraryName(of.Library))
+	programs := fmt.Sprintf("%s on %s", of.Programs, ranks)
+	if of.Programs.Several() && of.RanksRecorded == of.RanksExpected {
+		programs = of.Programs.OnRanks()
+	}
+	head := fmt.Sprintf("%s: %s: %s, %s; %s", letter, name, programs, text.CountOf(of.Hosts, "host"), profile.LibraryName(of.Library))
 	if !of.Started.IsZero() {
 		head += of.Started.Format("; 2006-01-02 15:04:05 UTC")
 	}
@@ -103,6 +107,7 @@ func (d *diff) settings() Section {
 func efficiencyOf(id, name string, of *aggregate.DiffSide) Section {
 	out := Section{ID: id, Title: name}
 	out.Detail(func() { out.efficiency(of.POP, of.Programs, 0, nil) })
+	out.Detail(func() { out.programs(of.Programs) })
 	return out
 }
 

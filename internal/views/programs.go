@@ -1,10 +1,21 @@
 package views
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/history"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
+
+// programs adds the table of the programs of a job that has several.
+func (s *Section) programs(list aggregate.Programs) {
+	if list.Several() {
+		s.Add(programTable(list))
+	}
+}
 
 // programTable returns the table of the programs of a job, each with its own efficiency.
 func programTable(list aggregate.Programs) *Table {
@@ -55,4 +66,44 @@ func shortBuild(id string) string {
 		parts = append(parts, part[:min(len(part), 8)])
 	}
 	return strings.Join(parts, "+")
+}
+
+// ranksCell returns the number of ranks of a job, or those of its programs: "3 + 1".
+func ranksCell(ranks int, programs history.PastPrograms) Cell {
+	c := rankCell(ranks)
+	if len(programs) < 2 || len(programs) > mostCounts {
+		return c
+	}
+	var parts []string
+	for i := range programs {
+		parts = append(parts, strconv.Itoa(programs[i].Ranks))
+	}
+	c.Text = strings.Join(parts, " + ")
+	return c
+}
+
+// ranksText returns the number of ranks of a job, or those of its programs: "3 + 1 ranks".
+func ranksText(ranks int, programs history.PastPrograms) string {
+	if words := ranksCell(ranks, programs).Text; words != rankCell(ranks).Text {
+		return words + " ranks"
+	}
+	return text.CountOf(ranks, "rank")
+}
+
+// mostCounts is the largest number of programs whose numbers of ranks a cell lists.
+const mostCounts = 3
+
+// changedPrograms says which programs of a job with several were built again.
+func changedPrograms(s *history.Step, programs history.PastPrograms) string {
+	if !programs.Several() {
+		return ""
+	}
+	var parts []string
+	for _, c := range s.Programs {
+		parts = append(parts, fmt.Sprintf("%s (build %s to %s)", c.Program, shortBuild(c.A), shortBuild(c.B)))
+	}
+	if len(parts) == 0 {
+		return "no program was built again"
+	}
+	return "built again: " + strings.Join(parts, ", ")
 }

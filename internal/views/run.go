@@ -222,6 +222,7 @@ func (s *report) efficiency() Section {
 	out := Section{ID: "efficiency", Title: "Parallel efficiency"}
 	out.efficiency(s.POP, s.Programs, s.RanksExpected, s.Traced)
 	shared(&out, s.Oversubscribed, s.RanksRecorded)
+	out.programs(s.Programs)
 	return out
 }
 
@@ -238,8 +239,7 @@ func (s *Section) efficiency(p *aggregate.POP, programs aggregate.Programs, rank
 		name += fmt.Sprintf(", of %d of %d ranks", p.Ranks, ranks)
 	}
 	if programs.Several() {
-		s.Fact(name, Efficiency(p))
-		s.Add(programTable(programs))
+		s.Fact(name, Efficiency(p)+", of all programs")
 		return
 	}
 	s.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",

@@ -12,10 +12,14 @@ type Model struct {
 	Build     string // build-id; a default if empty
 	Arguments []string
 	Useful    []time.Duration // time outside MPI of each of its ranks
+	Bytes     uint64          // of a message of its Allreduces, to each other rank of the job
 }
 
 // CoupledRuntime is the run time of a coupled job, from Init to Finalize.
 const CoupledRuntime = time.Second
+
+// CoupledCalls is the number of Allreduces of each rank.
+const CoupledCalls = 50
 
 // Lines of app.c that call MPI in a coupled job. All models call at the same lines.
 const (
@@ -43,7 +47,7 @@ func Coupled(models ...Model) *Job {
 			b.Modules[0].BuildID = m.Build
 		}
 		longest := slices.Max(m.Useful)
-		b.all(ModelLine, uint64(longest-useful[b.rank]), "Allreduce", 50, 8)
+		b.all(ModelLine, uint64(longest-useful[b.rank]), "Allreduce", CoupledCalls, m.Bytes)
 		b.all(CouplerLine, uint64(CoupledRuntime-longest), "Barrier", 10, 0)
 		b.InitEnd = initDone // of all ranks, so that the run takes as long as each of them
 		b.Start = b.InitEnd - initTime
