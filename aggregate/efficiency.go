@@ -7,6 +7,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
+// MPIShare is MPI time as a fraction of threads × application time: the mean over ranks, and the
+// ranks with the smallest and the largest share. Ranks that never left MPI_Init have no share.
+type MPIShare struct {
+	Mean    float64 `json:"mean"`
+	Min     float64 `json:"min"`
+	MinRank int     `json:"min_rank"`
+	Max     float64 `json:"max"`
+	MaxRank int     `json:"max_rank"`
+}
+
 // POP is the efficiency of a job as defined by the POP Centre of Excellence.
 // With the useful time u of a rank and the runtime T:
 //
@@ -121,3 +131,28 @@ func (t *RankTimes) UsefulNs() (ns float64, known bool) {
 
 // usefulErrorNs returns the standard error of UsefulNs.
 func (t *RankTimes) usefulErrorNs() float64 { return 1e9 * t.OwnShare() * t.MPITimeErrorS }
+
+// ShareOf returns the share of MPI time over the ranks that left MPI_Init and were timed.
+func ShareOf(ranks []RankTimes) MPIShare { return shareOfEach(pointersTo(ranks)) }
+
+func shareOfEach(ranks iter.Seq[*RankTimes]) MPIShare {
+	var s MPIShare
+	n := 0
+	for r := range ranks {
+		if r.ApplicationTimeS == 0 || !r.Timed() {
+			continue
+		}
+		if n == 0 || r.MPIShare < s.Min {
+			s.Min, s.MinRank = r.MPIShare, r.Rank
+		}
+		if n == 0 || r.MPIShare > s.Max {
+			s.Max, s.MaxRank = r.MPIShare, r.Rank
+		}
+		s.Mean += r.MPIShare
+		n++
+	}
+	if n > 0 {
+		s.Mean /= float64(n)
+	}
+	return s
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unique"
@@ -277,6 +278,20 @@ func kindOf(p *profile.Profile) processKind {
 		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
 		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, unseen: unseenTexts(p),
 		alone: p.Alone, messages: strings.Join(p.Messages, "\x00")}
+}
+
+// programKey identifies the program of a process.
+type programKey struct {
+	name  string // file name; the path of a script, or of an executable whose build is not known
+	build string
+}
+
+func programKeyOf(p *profile.Profile) programKey {
+	k := programKey{p.Name(), p.BuildID()}
+	if k.build != "" && k.name == p.Program { // a file may have different paths on different nodes
+		k.name = filepath.Base(k.name)
+	}
+	return k
 }
 
 // shared returns s in memory that all equal strings share.

@@ -38,7 +38,7 @@ func TestPrograms(t *testing.T) {
 	ocean, atmos := s.Programs[0], s.Programs[1]
 	testenv.Equal(t, []string{"ocean", "ranks 0-2", "ocean -g fine"}, []string{ocean.Name, ocean.Ranks.String(), strings.Join(ocean.Command, " ")})
 	testenv.Equal(t, []string{"atmos", "rank 3", "atmos run.nml", "abcdef0123456789"}, []string{atmos.Name, atmos.Ranks.String(), strings.Join(atmos.Command, " "), atmos.BuildID})
-	testenv.Equal(t, []string{"ocean (3 ranks) and atmos (1 rank)", "ocean and atmos", "ocean on 3 ranks and atmos on 1"}, []string{s.Programs.String(), s.Programs.Names(), s.Programs.OnRanks()})
+	testenv.Equal(t, []string{"ocean (3 ranks) and atmos (1 rank)", "ocean on 3 ranks and atmos on 1"}, []string{s.Programs.String(), s.Programs.OnRanks()})
 	for _, v := range []struct {
 		name      string
 		got, want float64

@@ -27,7 +27,7 @@ type CallSite struct {
 
 // Site is a call site, with its callers if stacks were recorded.
 type Site struct {
-	Program string `json:"program,omitempty"` // name of the Program that called; empty if the job has only one
+	Program string `json:"program,omitempty"` // name of the JobProgram that called; empty if the job has only one
 	NamedPlace
 	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
 }

@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -103,16 +102,6 @@ type Summary struct {
 type Host struct {
 	Name  string `json:"name"`
 	Ranks int    `json:"ranks"`
-}
-
-// MPIShare is MPI time as a fraction of threads × application time: the mean over ranks, and the
-// ranks with the smallest and the largest share. Ranks that never left MPI_Init have no share.
-type MPIShare struct {
-	Mean    float64 `json:"mean"`
-	Min     float64 `json:"min"`
-	MinRank int     `json:"min_rank"`
-	Max     float64 `json:"max"`
-	MaxRank int     `json:"max_rank"`
 }
 
 // MatrixTotals holds the sums of a matrix.
@@ -227,31 +216,6 @@ func (s *Summary) addProcess(p *processFacts) {
 	for line := range strings.SplitSeq(p.messages, "\x00") {
 		s.Messages[line]++
 	}
-}
-
-// ShareOf returns the share of MPI time over the ranks that left MPI_Init and were timed.
-func ShareOf(ranks []RankTimes) MPIShare { return shareOfEach(pointersTo(ranks)) }
-
-func shareOfEach(ranks iter.Seq[*RankTimes]) MPIShare {
-	var s MPIShare
-	n := 0
-	for r := range ranks {
-		if r.ApplicationTimeS == 0 || !r.Timed() {
-			continue
-		}
-		if n == 0 || r.MPIShare < s.Min {
-			s.Min, s.MinRank = r.MPIShare, r.Rank
-		}
-		if n == 0 || r.MPIShare > s.Max {
-			s.Max, s.MaxRank = r.MPIShare, r.Rank
-		}
-		s.Mean += r.MPIShare
-		n++
-	}
-	if n > 0 {
-		s.Mean /= float64(n)
-	}
-	return s
 }
 
 func hosts(ps []processFacts) []Host {

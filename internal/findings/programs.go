@@ -34,7 +34,7 @@ func loadImbalance(j *facts) (found *Finding) {
 }
 
 // within returns the facts of one program: its ranks, their times, and their efficiency.
-func (j *facts) within(p *aggregate.Program) *facts {
+func (j *facts) within(p *aggregate.JobProgram) *facts {
 	s := *j.Summary
 	s.POP = p.POP
 	s.Ranks = slices.DeleteFunc(slices.Clone(s.Ranks), func(r aggregate.RankTimes) bool { return !p.Ranks.Contains(r.Rank) })

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // PastProgram is a program of a run with one list of arguments. These of all programs, with the MPI
@@ -52,13 +52,13 @@ func (p PastPrograms) Several() bool { return len(p) > 1 }
 
 // names names the programs: "atmos and ocean".
 func (p PastPrograms) names() string {
-	var list []profile.ProgramRanks
+	var list text.ProgramList
 	for i := range p {
 		if i == 0 || p[i].Program != p[i-1].Program {
-			list = append(list, profile.ProgramRanks{Program: p[i].Program})
+			list = append(list, text.ProgramRanks{Program: p[i].Program})
 		}
 	}
-	return profile.ProgramNames(list)
+	return list.Names()
 }
 
 // arguments returns the arguments of all programs, separated by colons as on a launcher's command

@@ -137,19 +137,11 @@ type JobInfo struct {
 	Library  string `json:"library,omitempty"` // version string of the MPI
 	// Programs are the programs of a job that has several, by file name, in the order of their
 	// lowest ranks.
-	Programs []profile.ProgramRanks `json:"programs,omitempty"`
+	Programs text.ProgramList `json:"programs,omitempty"`
 
 	// Variables are the MPI's control variables that mpitrace or the
 	// environment sets, including those of the launcher, as recorded by rank 0.
 	Variables []profile.Variable `json:"variables,omitempty"`
-}
-
-// ProgramsText names the programs of the job: Program, or those of a job that has several.
-func (j *JobInfo) ProgramsText() string {
-	if len(j.Programs) > 1 {
-		return profile.ProgramsText(j.Programs)
-	}
-	return j.Program
 }
 
 // maxInfo is the size in bytes of the largest run.json that is read. The file has about 100 bytes

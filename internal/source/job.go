@@ -28,10 +28,10 @@ type Job struct {
 	Processes int    // number of processes with a recording
 
 	Members   []member
-	finalized int                    // number of processes that reached MPI_Finalize
-	library   string                 // version string of the MPI, from the process with the lowest rank
-	variables []profile.Variable     // from rank 0
-	programs  []profile.ProgramRanks // nil if there is only one
+	finalized int                // number of processes that reached MPI_Finalize
+	library   string             // version string of the MPI, from the process with the lowest rank
+	variables []profile.Variable // from rank 0
+	programs  text.ProgramList   // nil if there is only one
 	Within    *Run
 }
 
@@ -193,14 +193,14 @@ func (j *Job) sort() {
 
 // programsOf returns the programs of a job that has several. A program may have different paths on
 // different nodes.
-func programsOf(members []member) (out []profile.ProgramRanks) {
+func programsOf(members []member) (out text.ProgramList) {
 	at := map[string]int{}
 	for i := range members {
 		name := filepath.Base(members[i].program)
 		k, known := at[name]
 		if !known {
 			k = len(out)
-			at[name], out = k, append(out, profile.ProgramRanks{Program: name})
+			at[name], out = k, append(out, text.ProgramRanks{Program: name})
 		}
 		out[k].Ranks++
 	}

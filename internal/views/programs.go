@@ -19,7 +19,7 @@ func (s *Section) programs(list aggregate.Programs) {
 
 // programTable returns the table of the programs of a job, each with its own efficiency.
 func programTable(list aggregate.Programs) *Table {
-	type R = aggregate.Program
+	type R = aggregate.JobProgram
 	share := func(key, head string, of func(*aggregate.POP) float64) column[R] {
 		return col(key, head, Share, func(p *R) Cell {
 			if p.POP == nil {
@@ -51,7 +51,7 @@ func programTable(list aggregate.Programs) *Table {
 }
 
 // rankNumbers returns the ranks of a program: "3", or "0-2".
-func rankNumbers(p *aggregate.Program) string {
+func rankNumbers(p *aggregate.JobProgram) string {
 	words, _ := p.Ranks.MarshalText()
 	return string(words)
 }
