@@ -129,9 +129,12 @@ func (s *Summary) addLineBalances(j *Job, ms *matrix.ByClass) {
 		ms[c].AddLineSums(sent, received)
 	}
 	if !ms[matrix.External].Empty() || !ms[matrix.OneSided].Empty() {
-		s.Directs = []Balance{
-			balanceBy("messages", recorded, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
-			balanceBy("bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
+		direct := func(ranks []int) []Balance {
+			return []Balance{balanceBy("messages", ranks, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
+				balanceBy("bytes", ranks, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
+		}
+		s.Directs = direct(recorded)
+		s.eachProgram(func(p *JobProgram, ranks []int) { p.Directs = direct(ranks) })
 	}
 	for c := matrix.External; c < matrix.NumClasses; c++ {
 		if j.builder.InAll(c) && c != matrix.External && c != matrix.OneSided {
@@ -144,14 +147,19 @@ func (s *Summary) addLineBalances(j *Job, ms *matrix.ByClass) {
 	}
 	times := j.mpiTimes()
 	s.Balances = of(recorded, times)
+	s.eachProgram(func(p *JobProgram, ranks []int) {
+		p.Balances = of(ranks, slices.DeleteFunc(slices.Clone(times), func(v rankValue) bool { return !p.Ranks.Contains(v.rank) }))
+	})
+}
+
+// eachProgram calls f with the programs of a job that has several, and their ranks.
+func (s *Summary) eachProgram(f func(p *JobProgram, ranks []int)) {
 	if !s.Programs.Several() {
 		return
 	}
 	for i := range s.Programs {
-		p := &s.Programs[i]
-		own := slices.DeleteFunc(slices.Clone(times), func(v rankValue) bool { return !p.Ranks.Contains(v.rank) })
-		if ranks := slices.Collect(p.Ranks.All()); len(ranks) > 0 {
-			p.Balances = of(ranks, own)
+		if ranks := slices.Collect(s.Programs[i].Ranks.All()); len(ranks) > 0 {
+			f(&s.Programs[i], ranks)
 		}
 	}
 }

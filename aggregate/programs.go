@@ -21,13 +21,16 @@ type JobProgram struct {
 	Commands []CommandRanks  `json:"commands,omitempty"`
 	Ranks    profile.RankSet `json:"ranks"`
 
-	WallTimeS        float64   `json:"wall_time_s"`
-	ApplicationTimeS float64   `json:"application_time_s"`
-	ThreadTimeS      float64   `json:"thread_time_s"`
-	MPITimeS         float64   `json:"mpi_time_s"`
-	MPIShare         MPIShare  `json:"mpi_share"`
-	POP              *POP      `json:"pop"`               // nil if no rank's times are known
-	Balances         []Balance `json:"balance,omitempty"` // as Summary.Balances; empty if the job has one program
+	WallTimeS        float64  `json:"wall_time_s"`
+	ApplicationTimeS float64  `json:"application_time_s"`
+	ThreadTimeS      float64  `json:"thread_time_s"`
+	MPITimeS         float64  `json:"mpi_time_s"`
+	MPIShare         MPIShare `json:"mpi_share"`
+	POP              *POP     `json:"pop"` // nil if no rank's times are known
+	// Balances and Directs are those of Summary over the ranks of the program; empty if the job
+	// has only one program.
+	Balances []Balance `json:"balance,omitempty"`
+	Directs  []Balance `json:"direct_balance,omitempty"`
 }
 
 // CommandRanks is an argument vector with the number of ranks that have it.

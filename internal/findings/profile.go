@@ -372,8 +372,9 @@ const hotTimes = 4
 
 // hotRank holds if one rank has far more messages or bytes than the others.
 func hotRank(j *facts) *Finding {
-	for i := range j.Directs {
-		b := &j.Directs[i]
+	direct := j.directBalances()
+	for i := range direct {
+		b := &direct[i]
 		if len(b.Standouts) == 0 || b.MaxRank != b.Standouts[0].Rank || b.Median == 0 || b.Max < hotTimes*b.Median {
 			continue
 		}

@@ -42,6 +42,19 @@ func (j *facts) within(p *aggregate.JobProgram) *facts {
 	return &facts{&s, nil}
 }
 
+// directBalances returns the balances of what the ranks of the job, or those of each of its
+// programs, sent and received point-to-point and one-sided.
+func (j *facts) directBalances() []aggregate.Balance {
+	if !j.Programs.Several() {
+		return j.Directs
+	}
+	var out []aggregate.Balance
+	for i := range j.Programs {
+		out = append(out, j.Programs[i].Directs...)
+	}
+	return out
+}
+
 // loadBalance returns the load balance of the job, or the least of its programs.
 func (j *facts) loadBalance() float64 {
 	if !j.Programs.Several() {
