@@ -109,7 +109,7 @@ var mayImport = []struct {
 	{"internal/plot", []string{"internal/text"}},
 	{"internal/trace", []string{"internal/text", "profile"}},
 	{"internal/findings", []string{"aggregate", "internal/patterns", "internal/text", "internal/trace", "profile"}},
-	{"internal/history", []string{"aggregate", "profile"}},
+	{"internal/history", []string{"aggregate", "internal/text", "profile"}},
 	{"internal/placement", []string{"aggregate/matrix", "internal/text", "profile"}},
 	{"internal/patterns", []string{"aggregate/matrix", "internal/text", "profile"}},
 	{"internal/live", []string{"aggregate", "internal/rundir", "internal/source", "internal/views", "profile"}},

@@ -129,18 +129,39 @@ func (s *Summary) addLineBalances(j *Job, ms *matrix.ByClass) {
 		ms[c].AddLineSums(sent, received)
 	}
 	if !ms[matrix.External].Empty() || !ms[matrix.OneSided].Empty() {
-		s.Directs = []Balance{
-			balanceBy("messages", recorded, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
-			balanceBy("bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
+		direct := func(ranks []int) []Balance {
+			return []Balance{balanceBy("messages", ranks, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
+				balanceBy("bytes", ranks, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
+		}
+		s.Directs = direct(recorded)
+		s.eachProgram(func(p *JobProgram, ranks []int) { p.Directs = direct(ranks) })
 	}
 	for c := matrix.External; c < matrix.NumClasses; c++ {
 		if j.builder.InAll(c) && c != matrix.External && c != matrix.OneSided {
 			ms[c].AddLineSums(sent, received)
 		}
 	}
-	s.Balances = append(j.timeBalance(),
-		balanceBy("sent_bytes", recorded, func(rank int) uint64 { return sent[rank].Bytes }),
-		balanceBy("received_bytes", recorded, func(rank int) uint64 { return received[rank].Bytes }))
+	of := func(ranks []int, times []rankValue) []Balance {
+		return append(timeBalance(times), balanceBy("sent_bytes", ranks, func(rank int) uint64 { return sent[rank].Bytes }),
+			balanceBy("received_bytes", ranks, func(rank int) uint64 { return received[rank].Bytes }))
+	}
+	times := j.mpiTimes()
+	s.Balances = of(recorded, times)
+	s.eachProgram(func(p *JobProgram, ranks []int) {
+		p.Balances = of(ranks, slices.DeleteFunc(slices.Clone(times), func(v rankValue) bool { return !p.Ranks.Contains(v.rank) }))
+	})
+}
+
+// eachProgram calls f with the programs of a job that has several, and their ranks.
+func (s *Summary) eachProgram(f func(p *JobProgram, ranks []int)) {
+	if !s.Programs.Several() {
+		return
+	}
+	for i := range s.Programs {
+		if ranks := slices.Collect(s.Programs[i].Ranks.All()); len(ranks) > 0 {
+			f(&s.Programs[i], ranks)
+		}
+	}
 }
 
 // balanceBy returns the balance of a quantity over some ranks.
@@ -152,10 +173,17 @@ func balanceBy(quantity string, ranks []int, value func(rank int) uint64) Balanc
 	return balanceOf(quantity, values)
 }
 
-// timeBalance returns the balance of the time in MPI, as a part of the ranks' own
-// time, over the ranks whose calls were timed, or nothing if there are none.
-func (j *Job) timeBalance() []Balance {
-	var values []rankValue
+// timeBalance returns the balance of the times in MPI, or nothing if there are none.
+func timeBalance(times []rankValue) []Balance {
+	if len(times) == 0 {
+		return nil
+	}
+	return []Balance{balanceOf("mpi_time_ns", times)}
+}
+
+// mpiTimes returns the time in MPI, as a part of the ranks' own time, of the ranks whose
+// calls were timed.
+func (j *Job) mpiTimes() (values []rankValue) {
 	ps := j.ordered()
 	for i := range ps {
 		p := &ps[i]
@@ -167,13 +195,10 @@ func (j *Job) timeBalance() []Balance {
 			values = append(values, rankValue{p.Rank, 1e9 * p.MPITimeS * p.OwnShare()})
 		}
 	}
-	if len(values) == 0 {
-		return nil
-	}
 	for i := range values {
 		values[i].value = math.Round(values[i].value)
 	}
-	return []Balance{balanceOf("mpi_time_ns", values)}
+	return values
 }
 
 // addSplits fills in the locality of each class that has traffic, and the orders of the ranks.

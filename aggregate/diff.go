@@ -60,7 +60,8 @@ type Diff struct {
 // DiffSide is one of the two jobs.
 type DiffSide struct {
 	Run           string    `json:"run"`
-	Program       string    `json:"program"`
+	Program       string    `json:"program"` // of the lowest rank
+	Programs      Programs  `json:"programs"`
 	Command       []string  `json:"command"`
 	Library       string    `json:"mpi_library"`
 	Started       time.Time `json:"started"`
@@ -217,7 +218,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 		Calls:           compareCalls(x.Calls, y.Calls, o),
 		CallSites:       compareSites(x.CallSites, y.CallSites, o),
 		Comms:           compareComms(a.comms, b.comms, o),
-		Late:            compareLate(x, y, &a.late, &b.late, o),
+		Late:            compareLate(x, y, a, b, o),
 		Counters:        compareCounters(x.Pvars, y.Pvars, o),
 	}
 	if !ignored {
@@ -231,7 +232,7 @@ func Compare(a, b *ComparedJob, o DiffOptions) *Diff {
 }
 
 func (c *ComparedJob) side(s *Summary) DiffSide {
-	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
+	return DiffSide{Run: s.Run, Program: s.Program, Programs: s.Programs, Command: s.Command, Library: s.Library, Started: s.Started,
 		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Unfinished: len(c.Recorded()) - len(c.finalized()),
 		SharedCores: len(c.oversubscriptions()) > 0, Hosts: len(s.Hosts), Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Tree: c.treeOf(s), Problems: c.Problems()}
 }

@@ -50,24 +50,26 @@ func (c CounterChange) Relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
 
 // compareLate returns null if late receives cannot be compared: they were not
 // recorded in both jobs, or with different limits.
-func compareLate(x, y *Summary, a, b *lateReceiveSums, o DiffOptions) []LateChange {
+func compareLate(x, y *Summary, a, b *ComparedJob, o DiffOptions) []LateChange {
 	watched := x.LateOver != "" || len(x.LateReceives) > 0 && len(y.LateReceives) > 0
 	if x.LateOver != y.LateOver || !watched {
 		return nil
 	}
 	o.IgnoreTime = true
 	out := []LateChange{}
-	for _, c := range compareSites(a.callSites(), b.callSites(), o) {
+	for _, c := range compareSites(a.lateSites(), b.lateSites(), o) {
 		out = append(out, LateChange{c.Site, c.Call, c.Was, c.Calls})
 	}
 	return out
 }
 
-// callSites returns the late receives as call sites.
-func (s *lateReceiveSums) callSites() []CallSite {
-	out := make([]CallSite, 0, len(s.known))
-	for k, site := range s.known {
+// lateSites returns the late receives as call sites.
+func (j *Job) lateSites() []CallSite {
+	programs := groupPrograms(j.ordered())
+	out := make([]CallSite, 0, len(j.late.known))
+	for k, site := range j.late.known {
 		c := CallSite{Site: site.Site, Call: k.call}
+		c.Program = programs.nameOf(k.program)
 		site.comms.each(func(_ string, _ bool, sum *lateReceiveSum) { c.Calls += sum.late })
 		out = append(out, c)
 	}

@@ -40,7 +40,7 @@ func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 	MatchSites(a, b, put)
 	slices.SortFunc(out, func(a, b SiteChange) int {
 		return cmp.Or(o.order(&a.Changes, &b.Changes), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.String(), b.String()), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Offset, b.Offset))
+			cmp.Compare(a.String(), b.String()), cmp.Compare(a.Program, b.Program), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Offset, b.Offset))
 	})
 	return out
 }
@@ -50,7 +50,8 @@ func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 // undefined.
 func MatchSites(a, b []CallSite, pair func(a, b *CallSite)) {
 	depth := min(callersOf(a), callersOf(b))
-	before, after := siteGroups(a, depth), siteGroups(b, depth)
+	byProgram := withPrograms(a) && withPrograms(b)
+	before, after := siteGroups(a, depth, byProgram), siteGroups(b, depth, byProgram)
 	for key, x := range before {
 		matchSites(x, after[key], pair)
 		delete(after, key)
@@ -92,12 +93,16 @@ func matchSites(a, b []*CallSite, pair func(a, b *CallSite)) {
 
 // siteGroups returns the call sites of a job by group, in the order of their
 // lines. Call sites on the same line of several modules (a function in a
-// header), or with different callers beyond depth, are merged.
-func siteGroups(sites []CallSite, depth int) map[string][]*CallSite {
+// header), or with different callers beyond depth, are merged; those of several programs too,
+// unless byProgram is true.
+func siteGroups(sites []CallSite, depth int, byProgram bool) map[string][]*CallSite {
 	out := map[string][]*CallSite{}
 	for i := range sites {
 		c := sites[i]
 		c.Callers = c.Callers[:min(len(c.Callers), depth)]
+		if !byProgram {
+			c.Program = ""
+		}
 		key := c.group()
 		at, known := slices.BinarySearchFunc(out[key], &c, compareLines)
 		if known {
@@ -107,6 +112,12 @@ func siteGroups(sites []CallSite, depth int) map[string][]*CallSite {
 		out[key] = slices.Insert(out[key], at, &c)
 	}
 	return out
+}
+
+// withPrograms reports whether call sites have the names of their programs: those of a job with
+// several programs do.
+func withPrograms(sites []CallSite) bool {
+	return slices.ContainsFunc(sites, func(c CallSite) bool { return c.Program != "" })
 }
 
 // callersOf returns the largest number of callers of a call site.
@@ -125,7 +136,7 @@ func (c *CallSite) places() []NamedPlace { return append([]NamedPlace{c.NamedPla
 // two versions of a program.
 func (c *CallSite) group() string {
 	var b strings.Builder
-	b.WriteString(c.Call)
+	b.WriteString(c.Call + "\x00" + c.Program)
 	for _, p := range c.places() {
 		switch module := path.Base(p.Module); {
 		case p.Line > 0:

@@ -1,10 +1,21 @@
 package aggregate
 
 import (
+	"iter"
 	"math"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
+
+// MPIShare is MPI time as a fraction of threads × application time: the mean over ranks, and the
+// ranks with the smallest and the largest share. Ranks that never left MPI_Init have no share.
+type MPIShare struct {
+	Mean    float64 `json:"mean"`
+	Min     float64 `json:"min"`
+	MinRank int     `json:"min_rank"`
+	Max     float64 `json:"max"`
+	MaxRank int     `json:"max_rank"`
+}
 
 // POP is the efficiency of a job as defined by the POP Centre of Excellence.
 // With the useful time u of a rank and the runtime T:
@@ -39,11 +50,26 @@ type POP struct {
 // popOf returns the efficiency from the times of processes in the order of
 // ranks, or nil if no times are known.
 func popOf(ranks []RankTimes) *POP {
+	return popOfEach(pointersTo(ranks))
+}
+
+// pointersTo returns the elements of a slice.
+func pointersTo[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// popOfEach does what popOf does.
+func popOfEach(ranks iter.Seq[*RankTimes]) *POP {
 	out := POP{UsefulMaxRank: -1, LoadBalance: 1}
 	var run runSpan
 	sum, wrong := 0.0, 0.0
-	for i := range ranks {
-		r := &ranks[i]
+	for r := range ranks {
 		useful, known := r.UsefulNs()
 		if !known {
 			continue
@@ -105,3 +131,28 @@ func (t *RankTimes) UsefulNs() (ns float64, known bool) {
 
 // usefulErrorNs returns the standard error of UsefulNs.
 func (t *RankTimes) usefulErrorNs() float64 { return 1e9 * t.OwnShare() * t.MPITimeErrorS }
+
+// ShareOf returns the share of MPI time over the ranks that left MPI_Init and were timed.
+func ShareOf(ranks []RankTimes) MPIShare { return shareOfEach(pointersTo(ranks)) }
+
+func shareOfEach(ranks iter.Seq[*RankTimes]) MPIShare {
+	var s MPIShare
+	n := 0
+	for r := range ranks {
+		if r.ApplicationTimeS == 0 || !r.Timed() {
+			continue
+		}
+		if n == 0 || r.MPIShare < s.Min {
+			s.Min, s.MinRank = r.MPIShare, r.Rank
+		}
+		if n == 0 || r.MPIShare > s.Max {
+			s.Max, s.MaxRank = r.MPIShare, r.Rank
+		}
+		s.Mean += r.MPIShare
+		n++
+	}
+	if n > 0 {
+		s.Mean /= float64(n)
+	}
+	return s
+}

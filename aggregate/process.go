@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unique"
@@ -24,6 +25,7 @@ type processFacts struct {
 type processKind struct {
 	size             int // size of MPI_COMM_WORLD, -1 if not known
 	program, library string
+	executable       programKey
 	command          string // argument vector, separated by NUL
 	unfollowed       bool   // see profile.Profile.Unfollowed
 	watched          string // value of --watch-unexpected, empty if off
@@ -281,10 +283,24 @@ func (a *Activities) UnmarshalJSON(data []byte) error {
 
 // kindOf returns what the process has in common with others.
 func kindOf(p *profile.Profile) processKind {
-	return processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(),
+	return processKind{size: p.Size, program: p.Name(), library: p.LibraryLine(), executable: programKeyOf(p),
 		command: strings.Join(p.Command, "\x00"), unfollowed: p.Unfollowed, settings: settingsLine(p),
 		watched: watchedFor(p), timing: p.Timing.String(), threads: p.Threads, unseen: unseenTexts(p),
 		alone: p.Alone, messages: strings.Join(p.Messages, "\x00")}
+}
+
+// programKey identifies the program of a process.
+type programKey struct {
+	name  string // file name; the path of a script, or of an executable whose build is not known
+	build string
+}
+
+func programKeyOf(p *profile.Profile) programKey {
+	k := programKey{p.Name(), p.BuildID()}
+	if k.build != "" && k.name == p.Program { // a file may have different paths on different nodes
+		k.name = filepath.Base(k.name)
+	}
+	return k
 }
 
 // shared returns s in memory that all equal strings share.

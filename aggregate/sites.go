@@ -27,6 +27,7 @@ type CallSite struct {
 
 // Site is a call site, with its callers if stacks were recorded.
 type Site struct {
+	Program string `json:"program,omitempty"` // name of the JobProgram that called; empty if the job has only one
 	NamedPlace
 	Callers []NamedPlace `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
 }
@@ -68,6 +69,14 @@ func (s *RankSpread) merge(o *RankSpread) {
 		s.MaxNs, s.MaxRank = o.MaxNs, o.MaxRank
 	}
 	s.Ranks += o.Ranks
+}
+
+// Name returns the label of the call site, with its program if the job has several.
+func (s *Site) Name() string {
+	if s.Program == "" {
+		return s.Label
+	}
+	return s.Label + " of " + s.Program
 }
 
 // String returns the labels of the call site and of its callers; empty for nil.
@@ -120,13 +129,17 @@ type siteSums struct {
 	names map[profile.Frame]*siteName // of sites without callers; ranks load files at different addresses
 
 	// Memory for one process at a time.
-	here   []siteOfProcess
-	byKey  map[siteKey]int  // index in here
-	byCall map[siteCall]int // likewise
-	labels []string         // of the communicators
+	here    []siteOfProcess
+	program programKey
+	byKey   map[siteKey]int  // index in here
+	byCall  map[siteCall]int // likewise
+	labels  []string         // of the communicators
 }
 
-type siteKey struct{ source, call string }
+type siteKey struct {
+	source, call string
+	program      programKey
+}
 
 // siteCall identifies a call site and MPI function in one profile.
 type siteCall struct {
@@ -193,7 +206,7 @@ func (s *siteSums) addCalls(p *profile.Profile) (waits uint64) {
 	s.here = s.here[:0]
 	clear(s.byKey)
 	clear(s.byCall)
-	s.labels = s.labels[:0]
+	s.labels, s.program = s.labels[:0], programKeyOf(p)
 	ownShare := p.Times().OwnShare()
 	for i := range p.Comms {
 		s.labels = append(s.labels, p.Comms[i].Label())
@@ -225,7 +238,7 @@ func (s *siteSums) of(p *profile.Profile, at siteCall, class profile.Class) *sit
 		s.here[i].traits = profile.TraitsOf(at.call)
 		return &s.here[i]
 	}
-	key := siteKey{name.source, at.call}
+	key := siteKey{name.source, at.call, s.program}
 	i, known := s.byKey[key]
 	if !known {
 		i = s.extend()
@@ -270,10 +283,12 @@ func (c *siteOfProcess) add(p *profile.Profile, r *profile.Row, labels []string,
 }
 
 // sites returns the call sites, those with the most time first.
-func (s *siteSums) sites() []CallSite {
+func (s *siteSums) sites(programs *programSums) []CallSite {
+	unifySites(&s.sumsBy, programs)
 	out := make([]CallSite, 0, len(s.known))
-	for _, c := range s.known {
+	for key, c := range s.known {
 		site := *c
+		site.Program = programs.nameOf(key.program)
 		site.PerRank.MeanNs = float64(c.OwnNs) / float64(c.PerRank.Ranks)
 		out = append(out, site)
 	}
@@ -323,6 +338,7 @@ func SortSites(sites []CallSite, by SiteOrder) {
 	}
 	slices.SortFunc(sites, func(a, b CallSite) int {
 		return cmp.Or(cmp.Compare(weight(&b), weight(&a)), cmp.Compare(b.TimeNs, a.TimeNs), cmp.Compare(a.File, b.File),
-			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Call, b.Call))
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Call, b.Call),
+			cmp.Compare(a.Program, b.Program))
 	})
 }

@@ -19,8 +19,9 @@ const topPairs = 10
 // are added up over processes and threads. The suffix of a name is the unit.
 type Summary struct {
 	Run            string    `json:"run"`
-	Program        string    `json:"program"`
+	Program        string    `json:"program"`     // of the lowest rank
 	Command        []string  `json:"command"`     // argument vector of the lowest rank
+	Programs       Programs  `json:"programs"`    // in the order of their lowest ranks
 	Library        string    `json:"mpi_library"` // first line of the version string, with single spaces
 	Started        time.Time `json:"started"`
 	RanksExpected  int       `json:"ranks_expected"`
@@ -105,16 +106,6 @@ type Host struct {
 	Ranks int    `json:"ranks"`
 }
 
-// MPIShare is MPI time as a fraction of threads × application time: the mean over ranks, and the
-// ranks with the smallest and the largest share. Ranks that never left MPI_Init have no share.
-type MPIShare struct {
-	Mean    float64 `json:"mean"`
-	Min     float64 `json:"min"`
-	MinRank int     `json:"min_rank"`
-	Max     float64 `json:"max"`
-	MaxRank int     `json:"max_rank"`
-}
-
 // MatrixTotals holds the sums of a matrix.
 type MatrixTotals struct {
 	Class string `json:"class"`
@@ -138,6 +129,9 @@ func (j *Job) Summary() *Summary {
 	s.addLineBalances(j, ms)
 	s.POP = popOf(s.Ranks)
 	s.Tree = j.treeOf(s)
+	if len(s.Programs) == 1 {
+		s.Programs[0].POP = s.POP
+	}
 	s.Oversubscribed = j.oversubscriptions()
 	j.addAvailable()
 	s.Cores = CoresOf(s.Ranks, s.POP)
@@ -152,16 +146,18 @@ func (j *Job) Summary() *Summary {
 // summarize fills in everything that is computed without matrices.
 func (j *Job) summarize() *Summary {
 	ps := j.ordered()
+	programs := groupPrograms(ps)
 	s := &Summary{
 		Run:          j.Run,
 		Program:      programOf(ps),
+		Programs:     programs.programs(ps),
 		Timing:       j.setting((*processFacts).timingWord),
 		Receives:     j.setting((*processFacts).receivesWord),
 		Hosts:        hosts(ps),
 		Calls:        j.calls.calls(),
 		Classes:      j.calls.classes(),
 		Slices:       j.slices.totals(),
-		CallSites:    j.sites.sites(),
+		CallSites:    j.sites.sites(programs),
 		Comms:        j.comms.communicators(),
 		MessageSizes: j.sizes.calls(),
 		Variables:    j.variables.variables(),
@@ -185,7 +181,7 @@ func (j *Job) summarize() *Summary {
 	}
 	s.MPIShare = ShareOf(s.Ranks)
 	s.Ends = j.ends.ends(j.Start())
-	s.LateReceives, s.LateOver = j.late.sites(&j.sites), j.setting((*processFacts).lateOver)
+	s.LateReceives, s.LateOver = j.late.sites(&j.sites, programs), j.setting((*processFacts).lateOver)
 	s.Pvars = j.pvars.variables(&j.slices)
 	if !s.Timed() {
 		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
@@ -225,29 +221,6 @@ func (s *Summary) addProcess(p *processFacts) {
 	for line := range strings.SplitSeq(p.messages, "\x00") {
 		s.Messages[line]++
 	}
-}
-
-// ShareOf returns the share of MPI time over the ranks that left MPI_Init and were timed.
-func ShareOf(ranks []RankTimes) MPIShare {
-	var s MPIShare
-	n := 0
-	for _, r := range ranks {
-		if r.ApplicationTimeS == 0 || !r.Timed() {
-			continue
-		}
-		if n == 0 || r.MPIShare < s.Min {
-			s.Min, s.MinRank = r.MPIShare, r.Rank
-		}
-		if n == 0 || r.MPIShare > s.Max {
-			s.Max, s.MaxRank = r.MPIShare, r.Rank
-		}
-		s.Mean += r.MPIShare
-		n++
-	}
-	if n > 0 {
-		s.Mean /= float64(n)
-	}
-	return s
 }
 
 func hosts(ps []processFacts) []Host {

@@ -85,10 +85,11 @@ func (s *lateReceiveSums) add(p *profile.Profile) {
 		communicator string
 	}
 	parts := map[place]map[int]*latePair{} // by sender
+	program := programKeyOf(p)
 	for i := range p.Late {
 		l := &p.Late[i]
 		frames := p.Frames(l.Callsite)
-		at := place{siteKey{sourceKey(frames), shared(l.Call)}, labelOf(p, l.Comm)}
+		at := place{siteKey{sourceKey(frames), shared(l.Call), program}, labelOf(p, l.Comm)}
 		s.sumsBy.add(at.siteKey, &lateSite{Site: siteOf(frames)})
 		if parts[at] == nil {
 			parts[at] = map[int]*latePair{}
@@ -127,12 +128,13 @@ func (s *lateReceiveSum) merge(o *lateReceiveSum) {
 }
 
 // sites returns the call sites, those with the most late receives first.
-func (s *lateReceiveSums) sites(all *siteSums) []LateReceives {
+func (s *lateReceiveSums) sites(all *siteSums, programs *programSums) []LateReceives {
+	unifySites(&s.sumsBy, programs)
 	out := []LateReceives{}
 	for k, site := range s.known {
 		site.comms.each(func(label string, others bool, sum *lateReceiveSum) {
 			l := site.result(k, sum, all.known[k])
-			l.Communicator, l.Others = label, others
+			l.Program, l.Communicator, l.Others = programs.nameOf(k.program), label, others
 			out = append(out, l)
 		})
 	}
@@ -140,7 +142,7 @@ func (s *lateReceiveSums) sites(all *siteSums) []LateReceives {
 		return cmp.Or(cmp.Compare(b.Late, a.Late), cmp.Compare(b.Queue, a.Queue), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Call, b.Call),
 			slices.CompareFunc(a.Callers, b.Callers, func(x, y NamedPlace) int { return cmp.Compare(x.Offset, y.Offset) }),
-			compareBools(a.Others, b.Others), compareObjects(a.Communicator, b.Communicator))
+			cmp.Compare(a.Program, b.Program), compareBools(a.Others, b.Others), compareObjects(a.Communicator, b.Communicator))
 	})
 	return out
 }

@@ -158,6 +158,11 @@ func TestDiffHalo(t *testing.T) {
 // variables, directories and build ids of modules (decision 91).
 func withoutWhatTablesLack(d *aggregate.Diff) {
 	d.Settings, d.Variables = nil, nil
+	for _, side := range []*aggregate.DiffSide{&d.A, &d.B} {
+		for i := range side.Programs {
+			side.Programs[i].BuildID = ""
+		}
+	}
 	for i := range d.CallSites {
 		for _, place := range []*aggregate.NamedPlace{&d.CallSites[i].NamedPlace, d.CallSites[i].Was} {
 			if place != nil {

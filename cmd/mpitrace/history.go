@@ -41,8 +41,9 @@ Runs of the same program, version, arguments, number of ranks and MPI library ar
 repetitions of one configuration, which is shown with its median and its spread,
 the largest minus the smallest value. The program is the file name of the executable,
 and the version its build-id. If the file names of versions differ, such as app-1.2
-and app-1.3, --program app makes them one program. Runs in which a rank did not
-finalize are listed, but not compared.
+and app-1.3, --program app makes them one program. If a job has several programs, all
+of them, and the number of ranks of each, must be the same. Runs in which a rank did
+not finalize are listed, but not compared.
 
 The first sentences say which numbers of ranks pay, and which version is slower or
 faster by more than its spread.

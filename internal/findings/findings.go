@@ -206,7 +206,7 @@ func TimesUnknown(s *aggregate.Summary) string {
 
 // quiet reports whether so little time is lost that no rule about time applies.
 func (j *facts) quiet() bool {
-	return j.POP == nil || j.Tree == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.POP.LoadBalance >= quietBalanced
+	return j.POP == nil || j.Tree == nil || j.POP.RuntimeNs < leastRunNs || j.MPIShare.Mean < quietMPI && j.loadBalance() >= quietBalanced
 }
 
 // noCore reports whether ranks had no core for so long that other times are not reliable.

@@ -119,9 +119,9 @@ const (
 	longestOver = 0.05
 )
 
-// loadImbalance holds if some ranks compute much longer than the mean. The share is
+// imbalanceOf holds if some ranks compute much longer than the mean. The share is
 // the time in which the others cannot compute.
-func loadImbalance(j *facts) *Finding {
+func imbalanceOf(j *facts) *Finding {
 	p := j.POP
 	over := p.UsefulMaxNs - p.UsefulMeanNs
 	if !j.exact() || p.LoadBalance >= unbalanced || over < longestOver*p.RuntimeNs {
@@ -323,8 +323,9 @@ const hotTimes = 4
 
 // hotRank holds if one rank has far more messages or bytes than the others.
 func hotRank(j *facts) *Finding {
-	for i := range j.Directs {
-		b := &j.Directs[i]
+	direct := j.directBalances()
+	for i := range direct {
+		b := &direct[i]
 		if len(b.Standouts) == 0 || b.MaxRank != b.Standouts[0].Rank || b.Median == 0 || b.Max < hotTimes*b.Median {
 			continue
 		}
@@ -516,7 +517,7 @@ func (j *facts) at(c *aggregate.CallSite, ns float64) *Finding {
 }
 
 // at returns the call and the place of a call site.
-func at(c *aggregate.CallSite) string { return c.Call + " at " + c.Label }
+func at(c *aggregate.CallSite) string { return c.Call + " at " + c.Name() }
 
 func duration(ns float64) string { return text.Duration(ns, false) }
 

@@ -46,9 +46,10 @@ func (q RepeatedValue) MarshalJSON() ([]byte, error) {
 // Configuration is the runs of a program with the same version, arguments and number of ranks:
 // repetitions of each other. Runs that did not finalize are not among them.
 type Configuration struct {
-	Program   string   `json:"program"`
-	Arguments []string `json:"arguments"`
-	Ranks     int      `json:"ranks"`
+	Program   string       `json:"program"`
+	Arguments []string     `json:"arguments"`
+	Ranks     int          `json:"ranks"`
+	Programs  PastPrograms `json:"programs"`
 	Version
 	Runs  []int `json:"runs"` // indices in History.Runs, in the order of their start
 	Timed bool  `json:"timed"`
@@ -72,7 +73,7 @@ func configurationsOf(runs []*PastRun) []Configuration {
 			continue
 		}
 		if n := len(out); n == 0 || out[n-1].runs[0].key() != r.key() {
-			out = append(out, Configuration{Program: r.Program, Arguments: r.Arguments, Ranks: r.Ranks, Version: r.Version})
+			out = append(out, Configuration{Program: r.Program, Arguments: r.Arguments, Ranks: r.Ranks, Programs: r.Programs, Version: r.Version})
 		}
 		c := &out[len(out)-1]
 		c.Runs, c.runs = append(c.Runs, i), append(c.runs, r)

@@ -11,16 +11,19 @@ import (
 // Evolution is the versions of a program that ran with the same arguments on the
 // same number of ranks.
 type Evolution struct {
-	Program   string   `json:"program"`
-	Arguments []string `json:"arguments"`
-	Ranks     int      `json:"ranks"`
-	Steps     []Step   `json:"steps"` // in the order of the versions' first runs
+	Program   string       `json:"program"`
+	Arguments []string     `json:"arguments"`
+	Ranks     int          `json:"ranks"`
+	Programs  PastPrograms `json:"programs"` // builds are those of the first version
+	Steps     []Step       `json:"steps"`    // in the order of the versions' first runs
 }
 
 // Step is the difference between two adjacent versions, A and B.
 type Step struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
+	// Programs are those that were built again, of a job with several programs.
+	Programs []ProgramChange `json:"changed_programs"`
 	// SpreadKnown reports whether both versions ran at least twice. Changes then has the
 	// differences that exceed the spread. Otherwise it has every difference between the two runs,
 	// which may be noise.
@@ -107,7 +110,7 @@ func evolutionOf(all []Configuration, compare Compare) ([]Evolution, error) {
 			continue
 		}
 		slices.SortStableFunc(versions, func(a, b Configuration) int { return a.runs[0].Started.Compare(b.runs[0].Started) })
-		e := Evolution{Program: versions[0].Program, Arguments: versions[0].Arguments, Ranks: versions[0].Ranks}
+		e := Evolution{Program: versions[0].Program, Arguments: versions[0].Arguments, Ranks: versions[0].Ranks, Programs: versions[0].Programs}
 		for i := range versions[1:] {
 			s, err := stepOf(&versions[i], &versions[i+1], compare)
 			if err != nil {
@@ -121,7 +124,9 @@ func evolutionOf(all []Configuration, compare Compare) ([]Evolution, error) {
 }
 
 func (c *Configuration) evolvesFrom(first *Configuration) bool {
-	return c.Program == first.Program && c.Ranks == first.Ranks && slices.Equal(c.Arguments, first.Arguments)
+	a, b := c.runs[0].key(), first.runs[0].key()
+	a.version, b.version = Version{}, Version{}
+	return a == b
 }
 
 func sideOf(c *Configuration) Side {
@@ -139,7 +144,8 @@ func (c *Configuration) sharedCores() (n int) {
 }
 
 func stepOf(a, b *Configuration, compare Compare) (*Step, error) {
-	s := &Step{A: sideOf(a), B: sideOf(b), SpreadKnown: len(a.runs) > 1 && len(b.runs) > 1, TimesCompared: a.Timed && b.Timed}
+	s := &Step{A: sideOf(a), B: sideOf(b), SpreadKnown: len(a.runs) > 1 && len(b.runs) > 1, TimesCompared: a.Timed && b.Timed,
+		Programs: changedPrograms(a.Programs, b.Programs)}
 	p := &versionPairs{step: s, a: a, b: b}
 	s.all = slices.Concat(p.totals(), p.calls())
 	sites := p.sites()
@@ -253,7 +259,7 @@ func (p *versionPairs) sites() (out []Change) {
 			key := siteKey(at)
 			head, known := heads[key]
 			if !known {
-				head = Change{Of: OfCallSite, Name: at.Label, Call: at.Call, Callers: at.Callers}
+				head = Change{Of: OfCallSite, Name: at.Name(), Call: at.Call, Callers: at.Callers}
 			}
 			if x != nil && y != nil && x.Line != y.Line {
 				head.Was = new(x.NamedPlace)

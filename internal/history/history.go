@@ -11,7 +11,6 @@ package history
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 )
@@ -36,25 +35,34 @@ type Skipped struct {
 // because an update of the library can change the times as much as an edit of the
 // program.
 type Version struct {
-	BuildID string `json:"version"` // build-id of the executable; empty if not known
+	BuildID string `json:"version"` // build-id of the executable, of several programs separated by +; empty if not known
 	Library string `json:"mpi_library"`
 }
 
-// configurationKey identifies the runs that are repetitions of each other.
+// configurationKey identifies the runs that are repetitions of each other: of the same programs,
+// arguments, numbers of ranks and versions.
 type configurationKey struct {
-	program, arguments string
-	ranks              int
-	version            Version
+	programs string // with their arguments
+	ranks    string // of each program if there are several; divided by a common divisor if the runs scale
+	size     int    // number of ranks; 0 if the runs scale
+	version  Version
 }
 
 func (r *PastRun) key() configurationKey {
-	return configurationKey{r.Program, strings.Join(r.Arguments, "\x00"), r.Ranks, r.Version}
+	k := configurationKey{programs: PastPrograms{{Program: r.Program, Arguments: r.Arguments}}.commands(), size: r.Ranks, version: r.Version}
+	if r.Programs.Several() {
+		k.programs, k.ranks = r.Programs.commands(), r.Programs.ranks(1)
+	}
+	return k
 }
 
 // Rename gives all programs one name, so that they count as versions of one program.
 func (h *History) Rename(program string) {
 	for _, r := range h.Runs {
 		r.Program = program
+		for i := range r.Programs {
+			r.Programs[i].Program = program
+		}
 	}
 }
 
@@ -83,7 +91,9 @@ func (h *History) sort() {
 		}
 	}
 	h.Runs = slices.SortedFunc(slices.Values(h.Runs), func(a, b *PastRun) int {
+		x, y := a.key(), b.key()
 		return cmp.Or(cmp.Compare(a.Program, b.Program), slices.Compare(a.Arguments, b.Arguments), cmp.Compare(a.Ranks, b.Ranks),
+			cmp.Compare(x.programs, y.programs), cmp.Compare(x.ranks, y.ranks),
 			cmp.Compare(first[name(a)], first[name(b)]), cmp.Compare(name(a), name(b)), a.Started.Compare(b.Started),
 			cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.Job, b.Job))
 	})

@@ -1,8 +1,6 @@
 package history
 
 import (
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -11,12 +9,13 @@ import (
 
 // PastRun is a job of a recorded run.
 type PastRun struct {
-	Dir       string   `json:"run"`
-	Job       int      `json:"job"`  // its number in the run, from 1
-	Jobs      int      `json:"jobs"` // number of jobs of the run
-	Program   string   `json:"program"`
-	Arguments []string `json:"arguments"` // of the program, without its name
-	Ranks     int      `json:"ranks"`
+	Dir       string       `json:"run"`
+	Job       int          `json:"job"`       // its number in the run, from 1
+	Jobs      int          `json:"jobs"`      // number of jobs of the run
+	Program   string       `json:"program"`   // of several: their names
+	Arguments []string     `json:"arguments"` // of the program, without its name; of several, separated by colons
+	Ranks     int          `json:"ranks"`
+	Programs  PastPrograms `json:"programs"`
 	Version
 	Started time.Time `json:"started"`
 	Timing  string    `json:"timing"`
@@ -54,52 +53,18 @@ type NotedFinding struct {
 // the most time. A call site that takes 1 % of the time is always among them.
 const mostSites = 300
 
-// VersionReader is a profile.Source that also notes the version of the program.
-type VersionReader struct {
-	profile.Source
-	buildID string
-	rank    int
-}
-
-// Each implements profile.Source.
-func (r *VersionReader) Each(f func(*profile.Profile) error) error {
-	return r.Source.Each(func(p *profile.Profile) error {
-		if id := buildIDOf(p); id != "" && (r.buildID == "" || p.Rank < r.rank) {
-			r.buildID, r.rank = id, p.Rank
-		}
-		return f(p)
-	})
-}
-
-// buildIDOf returns the build-id of the executable; empty if it is not known.
-func buildIDOf(p *profile.Profile) string {
-	for _, same := range []func(path string) bool{
-		func(path string) bool { return path == p.Program },
-		func(path string) bool { return filepath.Base(path) == filepath.Base(p.Program) },
-	} {
-		i := slices.IndexFunc(p.Modules, func(m profile.Module) bool { return m.BuildID != "" && same(m.Path) })
-		if i >= 0 && p.Program != "" {
-			return p.Modules[i].BuildID
-		}
-	}
-	return ""
-}
-
 // RunOf reads a job.
 func RunOf(src profile.Source, o aggregate.Options) (*PastRun, *aggregate.Summary, error) {
-	in := &VersionReader{Source: src}
-	job, err := aggregate.Of(in, o)
+	job, err := aggregate.Of(src, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	s := job.Summary()
-	r := &PastRun{Job: 1, Jobs: 1, Program: s.Program, Arguments: []string{}, Ranks: s.RanksExpected, Version: Version{in.buildID, profile.LibraryName(s.Library)},
+	r := &PastRun{Job: 1, Jobs: 1, Ranks: s.RanksExpected, Version: Version{Library: profile.LibraryName(s.Library)}, Programs: pastPrograms(s.Programs),
 		Started: s.Started, Timing: s.Timing, WallTimeS: s.WallTimeS, MPITimeS: s.MPITimeS, POP: s.POP, Findings: []NotedFinding{},
 		Complete: len(s.Problems) == 0, Problems: append([]string{}, s.Problems...),
 		Compared: s.RanksFinalized == s.RanksExpected}
-	if len(s.Command) > 1 {
-		r.Arguments = s.Command[1:]
-	}
+	r.Program, r.Arguments, r.BuildID = r.Programs.names(), r.Programs.arguments(), r.Programs.builds()
 	if s.Timed() {
 		r.MPIShare = new(s.MPIShare.Mean)
 	}
@@ -154,4 +119,4 @@ func (r *PastRun) usefulNs() float64 {
 }
 
 // siteKey identifies a call site within a version of a program.
-func siteKey(c *aggregate.CallSite) string { return c.Call + "\x00" + c.String() }
+func siteKey(c *aggregate.CallSite) string { return c.Call + "\x00" + c.Program + "\x00" + c.String() }

@@ -88,7 +88,9 @@ func scalingOf(all []Configuration) []Scaling {
 			continue
 		}
 		key := c.runs[0].key()
-		key.ranks = 0
+		if key.size = 0; c.Programs.Several() { // 3 + 1 ranks scale to 6 + 2, not to 4 + 4
+			key.ranks = c.Programs.ranks(c.Programs.unit())
+		}
 		if groups[key] == nil {
 			order = append(order, key)
 		}
@@ -147,7 +149,7 @@ func growthOf(group []*Configuration) []Growth {
 	found, times := sitesOfGroup(group)
 	out := []Growth{}
 	for key, site := range found {
-		g := Growth{Label: site.Label, Call: site.Call, Callers: site.Callers}
+		g := Growth{Label: site.Name(), Call: site.Call, Callers: site.Callers}
 		for _, c := range group {
 			g.add(c, func(r *PastRun) float64 { return times[r][key] })
 		}

@@ -135,6 +135,9 @@ type JobInfo struct {
 	Recorded int    `json:"recorded"`          // number of processes with a recording
 	StartNs  int64  `json:"start_ns"`          // Unix time
 	Library  string `json:"library,omitempty"` // version string of the MPI
+	// Programs are the programs of a job that has several, by file name, in the order of their
+	// lowest ranks.
+	Programs text.ProgramList `json:"programs,omitempty"`
 
 	// Variables are the MPI's control variables that mpitrace or the
 	// environment sets, including those of the launcher, as recorded by rank 0.

@@ -31,6 +31,7 @@ type Job struct {
 	finalized int                // number of processes that reached MPI_Finalize
 	library   string             // version string of the MPI, from the process with the lowest rank
 	variables []profile.Variable // from rank 0
+	programs  text.ProgramList   // nil if there is only one
 	Within    *Run
 }
 
@@ -141,7 +142,8 @@ func (j *Job) note(m *member) {
 
 // Info returns the description of the job for run.json.
 func (j *Job) Info() rundir.JobInfo {
-	return rundir.JobInfo{Run: j.Run, Program: j.Stem, Size: j.Size, Recorded: j.Processes, StartNs: j.Start, Library: j.library, Variables: j.variables}
+	return rundir.JobInfo{Run: j.Run, Program: j.Stem, Size: j.Size, Recorded: j.Processes, StartNs: j.Start, Library: j.library,
+		Variables: j.variables, Programs: j.programs}
 }
 
 // Finalized reports whether all processes of the job have a recording and reached MPI_Finalize.
@@ -177,7 +179,7 @@ func (j *Job) sort() {
 	slices.SortFunc(j.Members, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.start, b.start), cmp.Compare(a.host, b.host), cmp.Compare(a.pid, b.pid))
 	})
-	j.Stem = "mpi"
+	j.Stem, j.programs = "mpi", programsOf(j.Members)
 	for _, m := range j.Members {
 		j.library = cmp.Or(j.library, m.library)
 	}
@@ -187,6 +189,25 @@ func (j *Job) sort() {
 			return
 		}
 	}
+}
+
+// programsOf returns the programs of a job that has several. A program may have different paths on
+// different nodes.
+func programsOf(members []member) (out text.ProgramList) {
+	at := map[string]int{}
+	for i := range members {
+		name := filepath.Base(members[i].program)
+		k, known := at[name]
+		if !known {
+			k = len(out)
+			at[name], out = k, append(out, text.ProgramRanks{Program: name})
+		}
+		out[k].Ranks++
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
 }
 
 // Each calls f with the profiles in order of rank. It reads several recordings

@@ -33,7 +33,9 @@ func WriteList(w io.Writer, runs []Entry, ascii bool) {
 			wall = text.Duration(float64(r.WallNs), ascii)
 		}
 		t.Add(text.Line(filepath.Clean(r.Dir)),
-			ofJobs(r.Jobs, func(j rundir.JobInfo) string { return jobNumber.ReplaceAllString(j.Program, "") }),
+			ofJobs(r.Jobs, func(j rundir.JobInfo) string {
+				return jobNumber.ReplaceAllString(cmp.Or(j.Programs.String(), j.Program), "")
+			}),
 			sizesOfJobs(r.Jobs), ofJobs(r.Jobs, func(j rundir.JobInfo) string { return profile.LibraryName(j.Library) }),
 			started, wall, howEnded(&r), text.Bytes(uint64(r.Bytes)))
 	}

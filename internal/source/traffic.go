@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path/filepath"
@@ -81,7 +82,7 @@ func (in *TrafficReader) jobs(opened *Run) error {
 	for _, from := range opened.Jobs {
 		j, err := in.add(from, opened.several)
 		if err == nil {
-			j.Prefix, j.Program, j.Run = filepath.Join(opened.base, from.Stem), from.Stem, from.Run
+			j.Prefix, j.Program, j.Run = filepath.Join(opened.base, from.Stem), cmp.Or(from.programs.String(), from.Stem), from.Run
 			err = in.Use(j)
 		}
 		if err != nil {

@@ -36,18 +36,32 @@ func (s *report) balance() Section {
 	return out
 }
 
-// imbalance adds the imbalance of a job, and which ranks differ most from the others.
+// imbalance adds the imbalance of a job or within each of its programs, and which ranks differ
+// most from the others.
 func (s *report) imbalance(out *Section) {
+	if !s.Programs.Several() {
+		out.imbalance("", s.Balances)
+		return
+	}
+	for i := range s.Programs {
+		if p := &s.Programs[i]; p.Ranks.Len() > 1 {
+			out.imbalance(" in "+p.Name, p.Balances)
+		}
+	}
+}
+
+// imbalance adds balances. where says of which ranks.
+func (s *Section) imbalance(where string, balances []aggregate.Balance) {
 	var parts []string
-	for i := range s.Balances {
-		if b := &s.Balances[i]; b.Max > 0 {
+	for i := range balances {
+		if b := &balances[i]; b.Max > 0 {
 			parts = append(parts, fmt.Sprintf("%s +%s (rank %d)", quantityNames[b.Quantity], text.Percent(b.Imbalance), b.MaxRank))
 		}
 	}
-	out.Fact("imbalance, largest over mean", strings.Join(parts, ", "))
-	for i := range s.Balances {
-		if b := &s.Balances[i]; b.Max > 0 && b.Outlying > 0 {
-			out.Fact("stand out in "+quantityNames[b.Quantity], standouts(b)+"; median "+amountCell(b, b.Median).Text)
+	s.Fact("imbalance"+where+", largest over mean", strings.Join(parts, ", "))
+	for i := range balances {
+		if b := &balances[i]; b.Max > 0 && b.Outlying > 0 {
+			s.Fact("stand out"+where+" in "+quantityNames[b.Quantity], standouts(b)+"; median "+amountCell(b, b.Median).Text)
 		}
 	}
 }

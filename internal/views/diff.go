@@ -37,7 +37,7 @@ func Diff(of *aggregate.Diff, o DiffView) []Section {
 
 // sides returns the section of what is compared.
 func (d *diff) sides() Section {
-	out := Section{ID: "sides", Title: "What changed from A to B: " + d.B.Program}
+	out := Section{ID: "sides", Title: "What changed from A to B: " + d.B.Programs.String()}
 	if d.A.RanksExpected != d.B.RanksExpected {
 		out.Say(fmt.Sprintf("different sizes: %s in A, %d in B; sums are over all ranks of each", text.CountOf(d.A.RanksExpected, "rank"), d.B.RanksExpected))
 	}
@@ -51,13 +51,24 @@ func (s *Section) side(of *aggregate.DiffSide, letter, name string) {
 	if of.RanksRecorded != of.RanksExpected {
 		ranks = fmt.Sprintf("%d of %s", of.RanksRecorded, ranks)
 	}
-	head := fmt.Sprintf("%s: %s: %s on %s, %s; %s", letter, name, of.Program, ranks, text.CountOf(of.Hosts, "host"), profile.LibraryName(of.Library))
+	programs := fmt.Sprintf("%s on %s", of.Programs, ranks)
+	if of.Programs.Several() && of.RanksRecorded == of.RanksExpected {
+		programs = of.Programs.OnRanks()
+	}
+	head := fmt.Sprintf("%s: %s: %s, %s; %s", letter, name, programs, text.CountOf(of.Hosts, "host"), profile.LibraryName(of.Library))
 	if !of.Started.IsZero() {
 		head += of.Started.Format("; 2006-01-02 15:04:05 UTC")
 	}
 	var l Listing
-	if len(of.Command) > 0 {
-		l.Items = append(l.Items, ListItem{Text: strings.Join(of.Command, " ")})
+	for i := range of.Programs {
+		p := &of.Programs[i]
+		words := strings.Join(p.Command, " ")
+		if of.Programs.Several() {
+			words = fmt.Sprintf("%s: %s, build %s", text.CountOf(p.Ranks.Len(), "rank"), words, shortBuild(p.BuildID))
+		}
+		if len(p.Command) > 0 {
+			l.Items = append(l.Items, ListItem{Text: words})
+		}
 	}
 	for _, p := range of.Problems {
 		l.Items = append(l.Items, ListItem{Text: "does not add up: " + p})
@@ -96,8 +107,9 @@ func (d *diff) settings() Section {
 func efficiencyOf(id, name string, of *aggregate.DiffSide) Section {
 	out := Section{ID: id, Title: name}
 	out.Detail(func() {
-		out.efficiency(of.POP, 0)
+		out.efficiency(of.POP, of.Programs, 0)
 		out.treeBar(of.Tree)
+		out.programs(of.Programs)
 	})
 	return out
 }
@@ -233,7 +245,7 @@ func (d *diff) siteRows(c *aggregate.SiteChange) []changed {
 
 // changedSite returns the beginning of the rows of a call site.
 func changedSite(s *aggregate.Site, was *aggregate.NamedPlace, call string) changed {
-	r := changed{name: s.Label, call: call, callers: labels(s.Callers)}
+	r := changed{name: s.Name(), call: call, callers: labels(s.Callers)}
 	if was != nil {
 		r.lineA = was.Line
 	}
@@ -272,7 +284,7 @@ func (d *diff) largest() Section {
 			}
 		}
 		if len(parts) > 0 && len(l.Items) < mostLargest {
-			l.Items = append(l.Items, ListItem{Text: fmt.Sprintf("%s %s: %s", c.Label, c.Call, strings.Join(parts, ", "))})
+			l.Items = append(l.Items, ListItem{Text: fmt.Sprintf("%s %s: %s", c.Name(), c.Call, strings.Join(parts, ", "))})
 		}
 	}
 	out.Detail(func() {

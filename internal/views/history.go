@@ -72,7 +72,7 @@ func (p *past) overview() Section {
 func (p *past) version(v history.Version) string {
 	name := "not known"
 	if v.BuildID != "" {
-		name = v.BuildID[:min(len(v.BuildID), 8)]
+		name = shortBuild(v.BuildID)
 	}
 	if p.libraries {
 		name += ", " + v.Library
@@ -131,7 +131,7 @@ func (p *past) runs() Section {
 		programColumn(func(r *R) string { return (*r).Program }),
 		versionColumn(p, func(r *R) history.Version { return (*r).Version }),
 		argumentsColumn(func(r *R) []string { return (*r).Arguments }),
-		col("ranks", "ranks", Count, func(r *R) Cell { return rankCell((*r).Ranks) }),
+		col("ranks", "ranks", Count, func(r *R) Cell { return ranksCell((*r).Ranks, (*r).Programs) }),
 		col("started", "started", Words, func(r *R) Cell {
 			if (*r).Started.IsZero() {
 				return missing
@@ -222,7 +222,7 @@ func (p *past) repetitions() Section {
 		programColumn(func(c *R) string { return c.Program }),
 		versionColumn(p, func(c *R) history.Version { return c.Version }),
 		argumentsColumn(func(c *R) []string { return c.Arguments }),
-		col("ranks", "ranks", Count, func(c *R) Cell { return rankCell(c.Ranks) }),
+		col("ranks", "ranks", Count, func(c *R) Cell { return ranksCell(c.Ranks, c.Programs) }),
 		col("runs", "runs", Count, func(c *R) Cell { return rankCell(len(c.Runs)) }),
 		col("wall_time", "wall time", Ns, func(c *R) Cell { return spreadLife(c.WallTimeS) }),
 		col("efficiency", "efficiency", Share, func(c *R) Cell { return spreadShare(c.ParallelEfficiency) }),
@@ -311,9 +311,9 @@ func (p *past) evolution() []Section {
 		e := &p.Evolution[i]
 		for k := range e.Steps {
 			s := &e.Steps[k]
-			out := p.step(s)
+			out := p.step(s, e.Programs)
 			out.ID = fmt.Sprintf("step-%d", len(sections))
-			out.Title = fmt.Sprintf("evolution: %s on %s: version %s (A) to %s (B)", command(e.Program, e.Arguments), text.CountOf(e.Ranks, "rank"),
+			out.Title = fmt.Sprintf("evolution: %s on %s: version %s (A) to %s (B)", command(e.Program, e.Arguments), ranksText(e.Ranks, e.Programs),
 				p.version(s.A.Version), p.version(s.B.Version))
 			sections = append(sections, out)
 			if len(s.Changes) > 0 {
@@ -330,10 +330,11 @@ func (p *past) evolution() []Section {
 	return sections
 }
 
-func (p *past) step(s *history.Step) Section {
+func (p *past) step(s *history.Step, programs history.PastPrograms) Section {
 	out := Section{Headed: true, Sub: true}
 	p.side(&out, "A", &s.A)
 	p.side(&out, "B", &s.B)
+	out.Say(changedPrograms(s, programs))
 	uncertain(&out, s)
 	var rows []changed
 	for i := range s.Changes {

@@ -28,7 +28,7 @@ func jobTable(jobs []*aggregate.Summary) *Table {
 	}
 	return tableOf("jobs", list,
 		col("job", "job", Rank, func(j *R) Cell { return rankCell(j.number) }),
-		col("program", "program", Words, func(j *R) Cell { return wordsCell(j.Program) }),
+		col("program", "program", Words, func(j *R) Cell { return wordsCell(j.Programs.String()) }),
 		col("ranks", "ranks", Count, func(j *R) Cell {
 			if j.RanksRecorded != j.RanksExpected {
 				return Cell{fmt.Sprintf("%d of %d", j.RanksRecorded, j.RanksExpected), j.RanksExpected}

@@ -16,7 +16,7 @@ func (s *report) late() Section {
 	}
 	type R = aggregate.LateReceives
 	out.Add(nameRows(tableOf("late_receives", s.LateReceives,
-		col("callsite", "call site", Words, func(l *R) Cell { return wordsCell(l.Label) }),
+		col("callsite", "call site", Words, func(l *R) Cell { return wordsCell(l.Name()) }),
 		col("call", "call", Words, func(l *R) Cell { return wordsCell(l.Call) }),
 		col("communicator", "communicator", Words, communicatorCell).spare(3),
 		col("late", "late", Count, func(l *R) Cell { return countCell(l.Late) }),

@@ -30,7 +30,7 @@ func (s *report) run() Section {
 	out := Section{ID: "run", Title: "Run"}
 	of := ""
 	if s.rank == nil {
-		out.Say(fmt.Sprintf("%s on %d of %d ranks, %s", s.Program, s.RanksRecorded, s.RanksExpected, s.hosts()))
+		out.Say(s.ranksOfPrograms() + ", " + s.hosts())
 		of = "over all ranks: "
 	} else {
 		for _, r := range s.Ranks {
@@ -61,6 +61,18 @@ func (s *report) run() Section {
 		s.placement(&out)
 	}
 	return out
+}
+
+// ranksOfPrograms says on how many ranks the programs ran.
+func (s *report) ranksOfPrograms() string {
+	if !s.Programs.Several() {
+		return fmt.Sprintf("%s on %d of %d ranks", s.Program, s.RanksRecorded, s.RanksExpected)
+	}
+	words := s.Programs.OnRanks()
+	if s.RanksRecorded < s.RanksExpected {
+		words += fmt.Sprintf(", %d of %d ranks recorded", s.RanksRecorded, s.RanksExpected)
+	}
+	return words
 }
 
 // StateWords returns how a process ended. A process whose end was not recorded is "not
@@ -219,14 +231,16 @@ func shareOfWhole(f *findings.Finding) string {
 // efficiency returns the section of the parallel efficiency and of shared cores.
 func (s *report) efficiency() Section {
 	out := Section{ID: "efficiency", Title: "Parallel efficiency"}
-	out.efficiency(s.POP, s.RanksExpected)
+	out.efficiency(s.POP, s.Programs, s.RanksExpected)
 	out.cores(s.Cores)
 	shared(&out, s.Oversubscribed, s.RanksRecorded)
+	out.programs(s.Programs)
 	return out
 }
 
-// efficiency adds the parallel efficiency of a job of some ranks.
-func (s *Section) efficiency(p *aggregate.POP, ranks int) {
+// efficiency adds the parallel efficiency of a job of some ranks. If there are several programs,
+// whose ranks do not do the same work, it is divided within each of them.
+func (s *Section) efficiency(p *aggregate.POP, programs aggregate.Programs, ranks int) {
 	name := "parallel efficiency"
 	if p == nil {
 		s.Fact(name, unknown)
@@ -234,6 +248,10 @@ func (s *Section) efficiency(p *aggregate.POP, ranks int) {
 	}
 	if p.Ranks < ranks {
 		name += fmt.Sprintf(", of %d of %d ranks", p.Ranks, ranks)
+	}
+	if programs.Several() {
+		s.Fact(name, Efficiency(p)+", of all programs")
+		return
 	}
 	s.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",
 		Efficiency(p), text.Percent(p.LoadBalance), text.Percent(p.CommunicationEfficiency)))

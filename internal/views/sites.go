@@ -67,7 +67,7 @@ func (s *report) siteTable(sites []aggregate.CallSite, by aggregate.SiteOrder) *
 	ofRank := func(ns uint64, rank int) Cell { return nsCell(float64(ns)).with(" (%d)", rank) }
 	timed, several := s.Timed(), len(s.Ranks) > 1
 	t := tableOf("sites", sites,
-		col("callsite", "call site", Words, func(c *R) Cell { return wordsCell(c.Label) }),
+		col("callsite", "call site", Words, func(c *R) Cell { return wordsCell(c.Name()) }),
 		col("call", "call", Words, func(c *R) Cell { return wordsCell(c.Call) }),
 		callsColumn(totals), timeColumn(totals).when(timed),
 		col("share_of_mpi", "% of MPI", Share, func(c *R) Cell { return s.shareOfMPI(c.Call, &c.Totals) }).spare(5).when(timed),

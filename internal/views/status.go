@@ -30,8 +30,8 @@ func (s *Section) listUnder(head string, l Listing) {
 
 // statusHead says what job it is and how many processes run.
 func statusHead(s *aggregate.JobStatus) string {
-	words := s.Program
-	if s.Expected > 0 { // 0: the size is not known before MPI_Init returns
+	words := s.Programs.String()
+	if s.Expected > 0 && !s.Programs.Several() { // 0: the size is not known before MPI_Init returns
 		words += fmt.Sprintf(" on %s", text.CountOf(s.Expected, "rank"))
 	}
 	words += ", run " + s.Run

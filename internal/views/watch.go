@@ -56,7 +56,7 @@ func Watch(job *Watched) []Section {
 // of all processes.
 func Live(job *Watched) []Section {
 	out := job.section()
-	out.Title = job.Status.Program
+	out.Title = job.Status.Programs.String()
 	if job.Status.Missing != "" {
 		out.Say(job.Status.Missing + ": no recording here")
 	}

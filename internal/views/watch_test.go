@@ -11,7 +11,7 @@ import (
 
 func TestWatch(t *testing.T) {
 	job := &views.Watched{
-		Status: &aggregate.JobStatus{Program: "app", Run: "r1", Expected: 4, Unknown: 2,
+		Status: &aggregate.JobStatus{Programs: aggregate.Programs{{Name: "app"}}, Run: "r1", Expected: 4, Unknown: 2,
 			Processes: []aggregate.End{{Rank: 2}, {Rank: 3}}},
 		Waits:   []views.Waiting{{AgeS: new(12.34)}, {AgeS: new(3.0)}},
 		Totals:  aggregate.Totals{Calls: 1200, Messages: 600, Bytes: 3 << 20},
@@ -44,7 +44,7 @@ func TestLive(t *testing.T) {
 			Peer: peer, WorldPeer: peer, Source: profile.PeerNone, Communicator: "MPI_COMM_WORLD", Callsite: &aggregate.Site{NamedPlace: aggregate.NamedPlace{Label: "swap a.c:3"}}, ForS: forS}}}
 	}
 	job := &views.Watched{
-		Status: &aggregate.JobStatus{Program: "app", Run: "r1", Expected: 3, Running: 3, Deadlocks: [][]int{{0, 1}},
+		Status: &aggregate.JobStatus{Programs: aggregate.Programs{{Name: "app"}}, Run: "r1", Expected: 3, Running: 3, Deadlocks: [][]int{{0, 1}},
 			Processes: []aggregate.End{in(0, 1, 12), in(1, 0, 12.5), {Rank: 2, Host: "a", State: profile.EndRunning, AliveS: 20, LastCallS: 18}}},
 		ProcessesTotal: 5, Waits: []views.Waiting{{For: "rank 1", Hanging: true}, {For: "rank 0", Hanging: true}, {}}}
 	const want = `app on 3 ranks, run r1: 3 running

@@ -39,7 +39,7 @@ HEAD = ["program", "ranks", "hosts", "MPI", "started", "wall time", "calls", "me
 def _job(job: Dict[str, Any]) -> List[str]:
     totals, share = job["totals"], job.get("mpi_share")
     return [
-        job["program"],
+        _programs(job),
         f"{job['ranks_recorded']:,} of {job['ranks_expected']:,}",
         f"{len(job['hosts']):,}",
         str(job["mpi_library"]).split(",")[0],
@@ -51,6 +51,14 @@ def _job(job: Dict[str, Any]) -> List[str]:
         f"{100 * share['mean']:.1f} %" if share and job["timing"] != "off" else "not timed",
         "incomplete" if job.get("problems") else "complete",
     ]
+
+
+def _programs(job: Dict[str, Any]) -> str:
+    """Return the programs of a job, with their numbers of ranks if there are several."""
+    programs = job.get("programs") or []
+    if len(programs) < 2:
+        return str(job["program"])
+    return ", ".join(f"{p['program']} (rank {p['ranks']})" for p in programs)
 
 
 def _row(cells: Iterable[str]) -> str:

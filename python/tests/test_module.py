@@ -226,6 +226,14 @@ def test_html_is_escaped(run, monkeypatch):
     assert "<script" not in html and "&lt;script&gt;" in html and "&lt;b&gt;&amp;" in html
 
 
+def test_html_names_all_programs(run, monkeypatch):
+    summary = run.summary()
+    assert [(p["program"], p["ranks"]) for p in summary["jobs"][0]["programs"]] == [("halo", "0-3")]
+    summary["jobs"][0].update(programs=[{"program": "ocean", "ranks": "0-2"}, {"program": "atmos", "ranks": "3"}])
+    monkeypatch.setattr(run, "summary", lambda: summary)
+    assert "<td>ocean (rank 0-2), atmos (rank 3)</td>" in run._repr_html_()
+
+
 def test_several_jobs():
     two = mpitrace.open(os.environ["MPITRACE_TWO"])
     sizes = sorted((two.matrix(job=job).shape[0], job) for job in two.jobs)

@@ -129,7 +129,7 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 	o.Top, o.Block = topOfPage, ranks.Block
 	p.Jobs = append(p.Jobs, JobData{
 		Sections:  views.Of(s, o),
-		Title:     strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " "),
+		Title:     titleOf(s),
 		Ranks:     ranks,
 		Matrices:  sheetsOf(j),
 		Pairs:     pairsOf(j.PairDetails()),
@@ -137,6 +137,14 @@ func (p *Page) AddJob(j *aggregate.Job, s *aggregate.Summary, o views.Options) *
 	})
 	p.list(s)
 	return &p.Jobs[len(p.Jobs)-1]
+}
+
+// titleOf returns the program with its arguments, or the names of several programs.
+func titleOf(s *aggregate.Summary) string {
+	if s.Programs.Several() {
+		return s.Programs.String()
+	}
+	return strings.Join(append([]string{s.Program}, s.Command[min(1, len(s.Command)):]...), " ")
 }
 
 // list adds a job to the table of jobs.
@@ -166,7 +174,7 @@ func (j *JobData) AddTimeline(events []profile.EventSource, waits []profile.Wait
 // shows topOfPage entries at first.
 func (p *Page) AddDiff(d *aggregate.Diff, o views.DiffView, a, b *aggregate.Job) {
 	o.Top = topOfPage
-	out := JobData{Sections: views.Diff(d, o), Title: d.B.Program, Matrices: []MatrixData{}}
+	out := JobData{Sections: views.Diff(d, o), Title: d.B.Programs.String(), Matrices: []MatrixData{}}
 	for _, side := range []struct {
 		name string
 		*aggregate.Job
@@ -177,7 +185,7 @@ func (p *Page) AddDiff(d *aggregate.Diff, o views.DiffView, a, b *aggregate.Job)
 		}
 	}
 	p.Jobs = append(p.Jobs, out)
-	p.list(&aggregate.Summary{Program: d.B.Program, Library: d.B.Library, RanksExpected: d.B.RanksExpected, RanksRecorded: d.B.RanksRecorded,
+	p.list(&aggregate.Summary{Programs: d.B.Programs, Library: d.B.Library, RanksExpected: d.B.RanksExpected, RanksRecorded: d.B.RanksRecorded,
 		Started: d.B.Started, WallTimeS: float64(d.WallTime.B) / 1e9, Timing: profile.TimingOff.String(), Problems: d.B.Problems})
 }
 

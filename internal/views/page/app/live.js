@@ -126,7 +126,7 @@ class LivePage {
 
   // jobChoice returns the choice of a job if the run has several.
   jobChoice({ jobs }) {
-    const options = jobs.map((j) => [String(j.index), `${j.index + 1}: ${j.status.program}`]);
+    const options = jobs.map((j) => [String(j.index), `${j.index + 1}: ${plain(j.sections[0].title)}`]);
     return jobs.length > 1 && choice("job", options, String(served.job), (i) => {
       this.index = Number(i);
       this.shown = null;
