@@ -309,7 +309,7 @@ func smallCollectives(j *facts) *Finding {
 	}
 	f := j.at(site, ns)
 	f.Text = fmt.Sprintf("%s %s calls of %s with less than %d bytes each.", j.callers(site), text.Count(site.CallsBelow(smallCollective)/uint64(site.PerRank.Ranks)), at(site), smallCollective)
-	f.Try = "Combine several calls into one with an array."
+	f.Try = "Combine several calls into one with an array, or call less often."
 	if twins > 0 {
 		f.Text += fmt.Sprintf(" The function makes %s as often.", text.CountOf(twins, "other small collective call"))
 		f.Try = "Combine the calls of this function into one with an array."

@@ -26,7 +26,7 @@ func (j *facts) verdict(found []Finding) string {
 	who := fmt.Sprintf("%s on %s", j.Program, text.CountOf(max(j.RanksExpected, j.RanksRecorded), "rank"))
 	bad := ""
 	if len(found) > 0 && found[0].Rule == EndedBadly {
-		bad = found[0].Text
+		bad = joined(found[0].Text, found[0].Try)
 	}
 	lost := ""
 	if findingOf(found, NotMeasured) != nil {
