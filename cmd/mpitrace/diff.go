@@ -33,11 +33,13 @@ type diffOptions struct {
 func newDiff() *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
-		Use:   "diff A B",
+		Use:   "diff [A B]",
 		Short: "Show the differences between two runs",
 		Long: `Show what changed from run A to run B: time, bytes and messages, in total and by
 call, call site, communicator and pair of ranks; the largest change first. Each is
 ` + profileInputs + `.
+Without A and B, B is the newest of your runs in the current directory, and A the one
+before it of the same program; their names go to standard error.
 Arrow files do not have settings: with one, settings, MPI variables and late receives
 are not compared.
 
@@ -79,13 +81,17 @@ wrong; 4 if B exceeds the limits of --fail-if-worse.`,
   mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new
   mpitrace diff --json old/profile.arrow new/profile.arrow
   mpitrace diff --html changes.html old new`,
-		Args: asUsage(cobra.ExactArgs(2)),
+		Args: asUsage(noneOrTwo),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.limited = cmd.Flags().Changed("fail-if-worse")
 			if err := o.page.check(cmd); err != nil {
 				return usage(err)
 			}
-			return o.run(cmd, args[0], args[1])
+			a, b, err := namedRuns(cmd, args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd, a, b)
 		},
 	}
 	f := cmd.Flags()

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -79,10 +81,23 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil
 	}
-	o := views.Options{Top: 10, Missing: missing, Unanalyzed: opened.Traced.Events > 0}
-	_ = found.writeText(j.Log, o) // a closed terminal does not change the exit status
+	o := views.Options{Missing: missing, Unanalyzed: opened.Traced.Events > 0, Info: j.Info, Path: fromHere(j.Dir)}
+	_ = found.writeShort(j.Log, o) // a closed terminal does not change the exit status
 	fmt.Fprintln(j.Log)
 	return complete, nil
+}
+
+// fromHere returns the shorter path of a run, relative to the current directory or not.
+func fromHere(dir rundir.Dir) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return string(dir)
+	}
+	path, err := filepath.Rel(here, string(dir))
+	if err != nil || len(path) > len(dir) {
+		return string(dir)
+	}
+	return path
 }
 
 // finish merges the recordings, prints the summary and all warnings, and

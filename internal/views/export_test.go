@@ -27,3 +27,5 @@ func PatternSections(found *patterns.Decomposition) []Section {
 var Longest = longest
 
 const MostPvars = mostPvars
+
+var LinesOf = lines

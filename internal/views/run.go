@@ -245,8 +245,7 @@ func Efficiency(p *aggregate.POP) string {
 // efficiencyBar adds what the time of all ranks was spent on. The trace, if it is of the same
 // ranks, divides what is lost in MPI.
 func (s *Section) efficiencyBar(p *aggregate.POP, traced *trace.Result) {
-	s.Say(fmt.Sprintf("ranks compute %s of %s on average; rank %d computes most, %s",
-		duration(p.UsefulMeanNs), duration(p.RuntimeNs), p.UsefulMaxRank, duration(p.UsefulMaxNs)))
+	s.Say(computing(p))
 	bar := &Bar{}
 	add := func(name string, share float64, color string) {
 		share = max(0, share)
@@ -297,11 +296,17 @@ func problems(out *Section, list []string) {
 		out.Toned(Good, "complete: finalized, nothing lost")
 		return
 	}
-	l := Listing{Head: "what does not add up:", Tone: Bad}
+	out.List(problemList(problemsHead, list))
+}
+
+const problemsHead = "what does not add up:"
+
+func problemList(head string, list []string) Listing {
+	l := Listing{Head: head, Tone: Bad}
 	for _, p := range list {
 		l.Items = append(l.Items, ListItem{Text: p})
 	}
-	out.List(l)
+	return l
 }
 
 // logicalNames are the names of the classes of logical volume.
