@@ -94,6 +94,11 @@ wrong; 4 if B exceeds the limits of --fail-if-worse.`,
 			return o.run(cmd, a, b)
 		},
 	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *diffOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all changes, except that --top limits the pairs")
 	f.StringVar(&o.job, "job", "", "compare only the `N`-th job of each run, or N:M, the N-th of A with the M-th of B; a run with one job always uses that one (default: all jobs)")
@@ -102,7 +107,6 @@ wrong; 4 if B exceeds the limits of --fail-if-worse.`,
 	addWord(cmd, &o.sort, "sort", "sort changes by `KEY`: time, bytes or messages", aggregate.InBytes, aggregate.InTime, aggregate.InMessages)
 	f.BoolVar(&o.ignoreTime, "ignore-time", false, "do not compare times; --fail-if-worse LIMIT without a name then does not limit time")
 	f.StringVar(&o.failIfWorse, "fail-if-worse", "", "exit with status 4 if B exceeds A by more than `LIMIT`: 10%, or bytes=0%,time=20%")
-	return cmd
 }
 
 func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {

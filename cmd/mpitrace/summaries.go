@@ -242,7 +242,7 @@ func (s summaries) writeBrief(w io.Writer, o views.Options) error {
 func (s summaries) writeShort(w io.Writer, o views.Options) error {
 	sections := views.Short(s.jobs, s.optionsOf(o))
 	fitted := terminalFor(w, "")
-	fitted.Short, fitted.Width = true, min(cmp.Or(fitted.Width, views.ShortColumns), views.ShortColumns)
+	fitted.Short = true
 	return terminal.Write(w, sections, fitted)
 }
 

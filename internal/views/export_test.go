@@ -29,3 +29,7 @@ var Longest = longest
 const MostPvars = mostPvars
 
 var LinesOf = lines
+
+const MostLines = shortLines
+
+type BriefDocument = brief

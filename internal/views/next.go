@@ -9,26 +9,26 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Command is a command that shows more of a run.
-type Command struct {
+// nextCommand is a command that shows more of a run.
+type nextCommand struct {
 	Shows string `json:"shows"`
 	Line  string `json:"command"`
 }
 
-// Next returns the commands that show more of a job: at most three.
-func Next(s *aggregate.Summary, o Options) []Command {
+// next returns the commands that show more of a job: at most three.
+func next(s *aggregate.Summary, o Options) []nextCommand {
 	run := cmp.Or(shellWord(o.Path), "RUN")
-	list := []Command{{"everything", "mpitrace report --full " + run}}
+	list := []nextCommand{{"everything", "mpitrace report --full " + run}}
 	if o.Files {
 		return list
 	}
 	switch {
 	case o.Traced != nil || o.Unanalyzed:
-		list = append(list, Command{"why ranks wait", "mpitrace analyze " + run})
+		list = append(list, nextCommand{"why ranks wait", "mpitrace analyze " + run})
 	case findings.WaitsUnknown(s, o.Traced):
-		list = append(list, Command{"why ranks wait", "mpitrace run --trace -- " + cmp.Or(commandLine(o), "COMMAND")})
+		list = append(list, nextCommand{"why ranks wait", "mpitrace run --trace -- " + cmp.Or(commandLine(o), "COMMAND")})
 	}
-	return append(list, Command{"the page in a browser", "mpitrace view " + run})
+	return append(list, nextCommand{"the page in a browser", "mpitrace view " + run})
 }
 
 // shellWord returns a word for a shell; empty if it is too long for a line, or does not look

@@ -11,10 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// The size of a short report on a terminal.
+// The lines of a short report on a terminal, and the sizes of its parts.
 const (
-	ShortLines   = 25
-	ShortColumns = 100
+	shortLines = 25
 
 	verdictLines = 2  // that are left for the verdict
 	shortName    = 30 // columns of a name,
@@ -32,7 +31,7 @@ const (
 type shortLimits struct{ findings, sites, losses, jobs int }
 
 // Short returns the sections of a short report: what matters most of what Of returns, in the same
-// words. terminal.Options.Short writes them in at most ShortLines lines. Of several jobs, it shows
+// words. terminal.Options.Short writes them in at most shortLines lines. Of several jobs, it shows
 // the one that used most of the time.
 func Short(jobs []*aggregate.Summary, options func(*aggregate.Summary) Options) []Section {
 	if len(jobs) == 0 {
@@ -40,7 +39,7 @@ func Short(jobs []*aggregate.Summary, options func(*aggregate.Summary) Options) 
 	}
 	job := mostUsedFirst(jobs)[0]
 	s := &report{Summary: job, Options: options(job)}
-	parts := shortParts{findings: s.findings(), sites: s.sites(), run: s.inOneLine(), next: Next(s.Summary, s.Options)}
+	parts := shortParts{findings: s.findings(), sites: s.sites(), run: s.inOneLine(), next: next(s.Summary, s.Options)}
 	if len(jobs) > 1 {
 		parts.jobs, parts.most = jobTable(jobs), slices.Index(jobs, job)+1
 	}
@@ -48,7 +47,7 @@ func Short(jobs []*aggregate.Summary, options func(*aggregate.Summary) Options) 
 	limits := shortLimits{shortFindings, shortSites, shortLosses, shortJobs}
 	for {
 		sections := parts.sections(limits)
-		if lines(sections) <= ShortLines-verdictLines || !limits.lower() {
+		if lines(sections) <= shortLines-verdictLines || !limits.lower() {
 			return Finish(sections...)
 		}
 	}
@@ -92,28 +91,26 @@ type shortParts struct {
 	findings Section
 	sites    Section
 	losses   []aggregate.Loss
-	next     []Command
+	next     []nextCommand
 }
 
 func (p *shortParts) sections(limits shortLimits) []Section {
-	jobs := Section{ID: "jobs", Title: "Jobs"}
+	jobs, which, run := Section{ID: "jobs", Title: "Jobs"}, Section{ID: "job", Title: "Job"}, p.run
 	if p.jobs != nil {
 		if limits.jobs > 0 {
 			jobs.Add(shortTable(p.jobs, limits.jobs, "job", "program", "ranks", "time_ns", "record"))
 		}
-		jobs.Say(fmt.Sprintf("job %d of %s, which used most time (ranks × time):", p.most, text.Count(len(p.jobs.Rows))))
+		which.Say(fmt.Sprintf("job %d of %s, which used most time (ranks × time):", p.most, text.Count(len(p.jobs.Rows))))
+		run.Joined = true
 	}
-	next := Section{ID: "next", Title: "Next"}
-	width := 0
+	next, width := Section{ID: "next", Title: "Next"}, 0
 	for _, c := range p.next {
 		width = max(width, text.Columns(c.Line))
 	}
 	for _, c := range p.next {
 		next.Toned(Code, c.Line+strings.Repeat(" ", width-text.Columns(c.Line))+"  # "+c.Shows)
 	}
-	run := p.run
-	run.Joined = p.jobs != nil
-	return []Section{jobs, run, cutFindings(p.findings, limits.findings), cutSites(p.sites, limits.sites), lossSection(p.losses, limits.losses), next}
+	return []Section{jobs, which, run, cutFindings(p.findings, limits.findings), cutSites(p.sites, limits.sites), lossSection(p.losses, limits.losses), next}
 }
 
 // inOneLine returns the section of what ran in one line, and what the ranks did in another.

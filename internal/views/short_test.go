@@ -103,11 +103,11 @@ func TestShortSize(t *testing.T) {
 			var b bytes.Buffer
 			testenv.NoError(t, terminal.Write(&b, sections, o))
 			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-			if len(lines) != want || len(lines) > views.ShortLines-2 {
+			if len(lines) != want || len(lines) > views.MostLines-2 {
 				t.Errorf("%s, %+v: %d lines, counted %d\n%s", name, o, len(lines), want, b.String())
 			}
 			for _, line := range lines {
-				if n := text.Columns(line); n > o.Width && !strings.HasPrefix(line, "  mpitrace ") || n > views.ShortColumns {
+				if n := text.Columns(line); n > o.Width && !strings.HasPrefix(line, "  mpitrace ") || n > 100 {
 					t.Errorf("%s, %+v: a line of %d columns: %s", name, o, n, line)
 				}
 			}
@@ -217,7 +217,7 @@ func TestBriefSize(t *testing.T) {
 	for name, c := range cases {
 		b, err := views.BriefJSON(1, c.options.Path, c.jobs, c.of)
 		testenv.NoError(t, err)
-		var got views.Brief
+		var got views.BriefDocument
 		if err := json.Unmarshal(b, &got); err != nil || len(b) > 8192 {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
@@ -242,7 +242,7 @@ func TestBriefIsOfReport(t *testing.T) {
 		s := c.jobs[0]
 		b, err := views.BriefJSON(1, "run", c.jobs, c.of)
 		testenv.NoError(t, err)
-		var got views.Brief
+		var got views.BriefDocument
 		testenv.NoError(t, json.Unmarshal(b, &got))
 		j := got.Jobs[0]
 		want := findings.Of(s, nil)

@@ -19,13 +19,16 @@ type Options struct {
 	ASCII bool   // print ASCII only
 	Width int    // characters in a line, to which tables are fitted; 0 for no limit
 	Whole string // how to see the columns that a narrow terminal leaves out
-	// Short cuts lines at Width instead of breaking them, and writes a finding in two lines. What
-	// does not fit is not named.
+	// Short cuts lines at Width, or at shortWidth if that is less, instead of breaking them, and
+	// writes a finding in two lines. It does not name the columns that do not fit.
 	Short bool
 }
 
 // nameWidth is the usual width of the first column, for whose sake other columns are left out.
 const nameWidth = 40
+
+// shortWidth is the largest width of a short report.
+const shortWidth = 100
 
 // callersWidth is the width of lines of callers if the width of lines is not
 // limited.
@@ -39,6 +42,9 @@ type writer struct {
 
 // Write writes sections as text.
 func Write(w io.Writer, sections []views.Section, o Options) error {
+	if o.Short {
+		o.Width = min(cmp.Or(o.Width, shortWidth), shortWidth)
+	}
 	out := &writer{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: o.Width}}
 	if o.Short {
 		out.w.Cut = func(line string) string { return text.First(line, o.Width, o.ASCII) }
