@@ -136,6 +136,7 @@ func (j *job) missing(opened *source.Run, status launch.Status) []string {
 	unrecorded, wrongMPI := j.unrecorded(opened), j.Dir.WrongMPI()
 	if len(opened.Jobs) > 0 {
 		warnIncomplete(j.Log, j.Dir.LostText(j.Info))
+		warnIncomplete(j.Log, unrecorded) // in full, since mpitrace report cannot find it
 		return missingText(wrongMPI, unrecorded, export.LostEventsText(j.Dir, &opened.Traced))
 	}
 	why := j.WhyNothingRecorded(status)

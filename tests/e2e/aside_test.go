@@ -96,7 +96,7 @@ func TestWrongMPI(t *testing.T) {
 				if strings.Count(j.stdout, "ok\n") != len(test.jobs)+1 || j.code != 3 || len(j.ranks) != len(test.jobs)*right {
 					t.Errorf("printed %q, exit status %d, want 3; %d recordings", j.stdout, j.code, len(j.ranks))
 				}
-				report := execute(t, nil, mpitrace, "report", j.dir)
+				report := execute(t, nil, mpitrace, "report", "--full", j.dir)
 				for _, out := range []string{j.stderr, report.stdout + report.stderr} {
 					if strings.Contains(out, "complete: finalized") {
 						t.Errorf("an incomplete run is reported as complete:\n%s", out)

@@ -173,7 +173,7 @@ func TestDeadlock(t *testing.T) {
 		checkText(t, h.said.String())
 		summary := summaryOf(t, h.dir)
 		checkRecv(t, summary.Ends, summary.Deadlocks)
-		checkText(t, succeed(t, nil, mpitrace, "report", h.dir).stdout)
+		checkText(t, succeed(t, nil, mpitrace, "report", "--full", h.dir).stdout)
 	})
 }
 

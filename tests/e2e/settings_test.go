@@ -134,7 +134,7 @@ func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
 	if len(s.Problems) > 0 {
 		t.Errorf("%v: %q", timing, s.Problems)
 	}
-	text := succeed(t, nil, mpitrace, "report", j.dir).stdout
+	text := succeed(t, nil, mpitrace, "report", "--full", j.dir).stdout
 	if strings.Contains(text, "in MPI: not timed") != (timing == profile.TimingOff) || strings.Contains(text, "is one standard error") != (timing == profile.TimingSampled) {
 		t.Errorf("%v: the report says\n%s", timing, text)
 	}
