@@ -87,17 +87,14 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 	return complete, nil
 }
 
-// fromHere returns the shorter path of a run, relative to the current directory or not.
+// fromHere returns the path of a run, relative to the current directory if it is in there.
 func fromHere(dir rundir.Dir) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return string(dir)
+	if here, err := os.Getwd(); err == nil {
+		if path, err := filepath.Rel(here, string(dir)); err == nil && filepath.IsLocal(path) {
+			return path
+		}
 	}
-	path, err := filepath.Rel(here, string(dir))
-	if err != nil || len(path) > len(dir) {
-		return string(dir)
-	}
-	return path
+	return string(dir)
 }
 
 // finish merges the recordings, prints the summary and all warnings, and

@@ -219,7 +219,7 @@ func lossSection(kinds []aggregate.Loss, limit int) Section {
 		if i < limit {
 			words := k.Text
 			if k.Texts > 1 {
-				words += fmt.Sprintf(" (and %s more like this)", text.Count(k.Texts-1))
+				words = fmt.Sprintf("1 of %s: %s", text.Count(k.Texts), words)
 			}
 			list = append(list, words)
 		}

@@ -51,6 +51,12 @@ func (m implementation) runAs(t *testing.T, flags []string, n int, program ...st
 
 // reportOf returns the output of `mpitrace report --json` for a run with one
 // job.
+// fullReport returns all that mpitrace report says of a run.
+func fullReport(t *testing.T, dir string) string {
+	t.Helper()
+	return succeed(t, nil, mpitrace, "report", "--full", dir).stdout
+}
+
 func reportOf(t *testing.T, dir string) (s aggregate.Summary, raw string) {
 	t.Helper()
 	raw = succeed(t, nil, mpitrace, "report", "--json", dir).stdout
