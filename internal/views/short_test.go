@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -28,18 +30,20 @@ type shortCase struct {
 
 func (c shortCase) of(*aggregate.Summary) views.Options { return c.options }
 
-// shortCases are jobs of all kinds: with each fault, of 1 and of 1,000 ranks, killed, untimed, with
+// shortCases returns jobs of all kinds: with each fault, of 1 and of 1,000 ranks, killed, untimed, with
 // losses of ten kinds, and each of them with names of 10,000 characters.
-func shortCases(t *testing.T) map[string]shortCase {
+var shortCases = sync.OnceValue(func() map[string]shortCase {
 	summaries := map[string]*aggregate.Summary{
-		"one rank": synthetic(t, synth.NewStencil(1)), "thousand": synthetic(t, synth.NewStencil(1000)), "fixture": aggregate.New(jobs.Fixture()).Summary(),
+		"one rank": synthetic(synth.NewStencil(1)), "thousand": synthetic(synth.NewStencil(1000)), "fixture": aggregate.New(jobs.Fixture()).Summary(),
 		"hung": aggregate.New(jobs.Hung()).Summary(), "killed": aggregate.New(jobs.Killed("k")).Summary(), "untimed": aggregate.New(jobs.Untimed()).Summary(),
 		"sampled": aggregate.New(jobs.Sampled()).Summary(), "none": aggregate.New(nil).Summary(),
 	}
 	for _, name := range synth.FaultNames {
 		job, err := synth.NewFaulty(name, 1000, false)
-		testenv.NoError(t, err)
-		summaries[name] = synthetic(t, job)
+		if err != nil {
+			panic(err)
+		}
+		summaries[name] = synthetic(job)
 	}
 	cases := map[string]shortCase{}
 	var all []*aggregate.Summary
@@ -62,15 +66,16 @@ func shortCases(t *testing.T) map[string]shortCase {
 	cases["jobs"] = shortCase{all, cases["thousand, losses"].options}
 	cases["hostile jobs"] = shortCase{slices.Repeat([]*aggregate.Summary{cases["killed, letters"].jobs[0], cases["hot-rank, letters"].jobs[0]}, 20), cases["jobs"].options}
 	return cases
-}
+})
 
 var hostileNames = map[string]string{"letters": strings.Repeat("n", 10_000), "controls": strings.Repeat("\x1b[2J\n", 2000), "quotes": strings.Repeat(`"\<`, 3333),
 	"wide": strings.Repeat("名", 10_000), "invalid": strings.Repeat("\xff", 10_000), "numbers": strings.Repeat("123,", 2500), "spaces": strings.Repeat("a  ", 3333)}
 
-func synthetic(t *testing.T, job profile.Source) *aggregate.Summary {
-	t.Helper()
+func synthetic(job profile.Source) *aggregate.Summary {
 	j, err := aggregate.Of(job, aggregate.Options{})
-	testenv.NoError(t, err)
+	if err != nil {
+		panic(err)
+	}
 	return j.Summary()
 }
 
@@ -95,7 +100,7 @@ func hostile(s *aggregate.Summary, name string) *aggregate.Summary {
 // TestShortSize checks that a short report never has more than 25 lines of 100 columns, on any
 // terminal, and that it keeps two lines for the verdict.
 func TestShortSize(t *testing.T) {
-	for name, c := range shortCases(t) {
+	for name, c := range shortCases() {
 		sections := views.Short(c.jobs, c.of)
 		want := views.LinesOf(sections)
 		for _, o := range []terminal.Options{{Width: 100}, {Width: 80}, {Width: 40}, {Width: 100, ASCII: true}, {Width: 40, ASCII: true}} {
@@ -118,7 +123,7 @@ func TestShortSize(t *testing.T) {
 // TestShortIsOfFull checks that what the short report says is in the full one: the findings and
 // call sites in the same order, each cell, and the first problems.
 func TestShortIsOfFull(t *testing.T) {
-	for name, c := range shortCases(t) {
+	for name, c := range shortCases() {
 		if len(c.jobs) > 1 || strings.Contains(name, ", ") {
 			continue
 		}
@@ -178,7 +183,7 @@ func checkRows(t *testing.T, name string, full, short *views.Table) {
 
 // TestShortCounts checks that what a short report leaves out is counted.
 func TestShortCounts(t *testing.T) {
-	c := shortCases(t)["hot-rank, losses"]
+	c := shortCases()["hot-rank, losses"]
 	s := *c.jobs[0]
 	s.Losses = append(slices.Clone(s.Losses), aggregate.Loss{Kind: "own", Count: 5, Texts: 5, Text: "words"})
 	problems := 0
@@ -199,7 +204,7 @@ func TestShortCounts(t *testing.T) {
 // TestBriefSize checks that the short report for programs is valid JSON of at most 8 KB, and that
 // it counts what was left out.
 func TestBriefSize(t *testing.T) {
-	cases := shortCases(t)
+	cases := maps.Clone(shortCases())
 	ranks := make([]int, 500_000)
 	for i := range ranks {
 		ranks[i] = 2 * i // a set without ranges: 3.4 MB
@@ -238,7 +243,7 @@ func TestBriefSize(t *testing.T) {
 // TestBriefIsOfReport checks that a job that fits is not shortened.
 func TestBriefIsOfReport(t *testing.T) {
 	for _, name := range []string{"imbalance", "killed", "lost", "thousand"} {
-		c := shortCases(t)[name]
+		c := shortCases()[name]
 		s := c.jobs[0]
 		b, err := views.BriefJSON(1, "run", c.jobs, c.of)
 		testenv.NoError(t, err)

@@ -49,14 +49,14 @@ func (m implementation) runAs(t *testing.T, flags []string, n int, program ...st
 	return j
 }
 
-// reportOf returns the output of `mpitrace report --json` for a run with one
-// job.
 // fullReport returns all that mpitrace report says of a run.
 func fullReport(t *testing.T, dir string) string {
 	t.Helper()
 	return succeed(t, nil, mpitrace, "report", "--full", dir).stdout
 }
 
+// reportOf returns the output of `mpitrace report --json` for a run with one
+// job.
 func reportOf(t *testing.T, dir string) (s aggregate.Summary, raw string) {
 	t.Helper()
 	raw = succeed(t, nil, mpitrace, "report", "--json", dir).stdout
