@@ -166,7 +166,9 @@ func (j *job) printFiles(opened *source.Run, left []rundir.Left, notMerged error
 		warn(j.Log, fmt.Errorf("not merged: %w; afterwards: mpitrace collect %s", notMerged, text.ShellQuote(string(j.Dir))))
 	}
 	warn(j.Log, opened.Traced.Text()...)
-	suggestTraceCommands(j.Log, j.Dir, &opened.Traced)
+	if j.Settings.Of("no-report").On() { // otherwise the report names the commands
+		suggestTraceCommands(j.Log, j.Dir, &opened.Traced)
+	}
 	warn(j.Log, fmt.Sprintf("the files are in %s", j.Dir))
 }
 

@@ -199,7 +199,9 @@ func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run,
 		warn(log, fmt.Errorf("not merged: %w", err))
 	}
 	warn(log, export.MergedText(dir, &opened.Traced)...)
-	suggestTraceCommands(log, dir, &opened.Traced)
+	if o.full || o.json { // the short report names the commands
+		suggestTraceCommands(log, dir, &opened.Traced)
+	}
 	return isReadOnly(err) && dir.Untraced()
 }
 
