@@ -42,9 +42,10 @@ recorded themselves (srun mpitrace run), are merged first. It also works while t
 is running; then no merged tables are written. The summary of more than 10,000
 processes needs no merged files: for these, mpitrace merge writes them.
 
-If RUN has several jobs, a table lists them, followed by the one that used most of
-the time or, with --full, by each in the order of their start. With --rank, the summaries are of that rank, in each job
-that recorded it. It is an error if no job did.
+If RUN has several jobs, a table lists the first, followed by the job that used most
+time (ranks × time); with --full, all are listed and shown, ordered by start time.
+With --rank, the summaries are of that rank, in each job that recorded it. It is an
+error if no job did.
 
 --html writes the report as one HTML file instead of text, with a matrix to zoom
 and, for a traced run, a timeline. It needs no other file and no network.`,
