@@ -111,6 +111,7 @@ func TestExportedNames(t *testing.T) {
 		"internal/placement": 70,
 		"internal/rundir":    125,
 		"internal/source":    65,
+		"internal/views":     65,
 		"interpose/layout":   200,
 		"profile":            340,
 	}

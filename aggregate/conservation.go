@@ -194,11 +194,11 @@ func (c *check) conclude() {
 
 // problems returns a text if the check failed. A partial check is not a
 // problem.
-func (c *Conservation) problems() []string {
+func (c *Conservation) problems() []Loss {
 	if c.Unequal == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("sent and received differ for %s of ranks", text.CountOf(c.Unequal, "pair"))}
+	return []Loss{{"pairs whose messages differ", uint64(c.Unequal), 1, fmt.Sprintf("sent and received differ for %s of ranks", text.CountOf(c.Unequal, "pair"))}}
 }
 
 // compareImbalances sorts by the difference in bytes, then in messages, the

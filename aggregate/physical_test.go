@@ -24,7 +24,7 @@ func TestPhysicalIsBeside(t *testing.T) {
 	if !slices.Equal(b.Problems, append(slices.Clone(a.Problems), unknown)) {
 		t.Errorf("problems: %q", b.Problems)
 	}
-	b.Physical, b.Problems, b.NotMeasured = nil, a.Problems, a.NotMeasured
+	b.Physical, b.Problems, b.NotMeasured, b.Losses = nil, a.Problems, a.NotMeasured, a.Losses
 	b.Traffic = slices.DeleteFunc(b.Traffic, func(m MatrixTotals) bool { return m.Class == matrix.Internal.String() })
 	b.Localities = slices.DeleteFunc(b.Localities, func(l Locality) bool { return l.Class == matrix.Internal.String() })
 	if diff := cmp.Diff(a, b, cmp.AllowUnexported(NamedPlace{})); diff != "" {

@@ -11,39 +11,91 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
+// Loss is a kind of what is missing from a record, was lost or does not add up.
+type Loss struct {
+	Kind  string `json:"kind"`
+	Count uint64 `json:"count"` // of what the kind names
+	Texts int    `json:"texts"` // number of problems of this kind
+	Text  string `json:"text"`  // the first of them
+}
+
+// Kinds of losses that several functions find.
+const (
+	notRecorded     = "ranks without a recording"
+	recordedTwice   = "ranks recorded twice"
+	variablesNotSet = "variables of the MPI not set"
+	countsUnknown   = "counts of the MPI library not known"
+	inNoMatrix      = "messages in no matrix"
+)
+
 // Problems returns what is missing, was lost or does not add up: one sentence
 // each, and none for a complete record of a job that finished. Conservation
 // checks whether all messages that were sent were received.
-func (j *Job) Problems() []string {
+func (j *Job) Problems() []string { return textsOf(j.problems()) }
+
+// problems returns each problem as a Loss of its own.
+func (j *Job) problems() []Loss {
 	if running := j.unfinished(); len(running) > 0 {
-		return append([]string{notFinalized(running)}, j.notMeasured()...)
+		return append([]Loss{notFinalized(running)}, j.notMeasured()...)
 	}
 	return j.notMeasured()
 }
 
 // notMeasured returns the problems without those of processes that did not finalize.
-func (j *Job) notMeasured() []string {
-	out := []string{}
+func (j *Job) notMeasured() []Loss {
+	var out []Loss
 	if j.Processes() == 0 {
-		return append(out, "nothing was recorded")
+		return []Loss{{notRecorded, uint64(j.Size()), 1, "nothing was recorded"}}
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
-		out = append(out, profile.NoRecording(missing, j.Size()))
+		out = append(out, Loss{notRecorded, uint64(missing.Len()), 1, profile.NoRecording(missing, j.Size())})
 	}
 	if twice := profile.RankSetOf(j.Ranks.Duplicated()...); len(twice) > 0 {
-		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
+		out = append(out, Loss{recordedTwice, uint64(twice.Len()), 1, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice)})
 	}
-	out = append(out, j.strangers()...)
-	out = append(out, j.disagreements()...)
-	out = append(out, j.settingProblems()...)
-	out = append(out, j.traceProblems()...)
-	out = append(out, j.variableProblems()...)
+	out = append(out, each("processes without a rank", j.strangers())...)
+	out = append(out, each("ranks that contradict others", j.disagreements())...)
+	out = append(out, each("settings that differ between ranks", j.settingProblems())...)
+	out = append(out, each("traces not written", j.traceProblems())...)
+	out = append(out, each(variablesNotSet, j.variableProblems())...)
 	out = append(out, j.losses()...)
 	out = append(out, j.completeness.leftCalls()...)
-	out = append(out, j.unseen()...)
-	out = append(out, j.clockProblems()...)
-	out = append(out, j.physical.problems()...)
-	return append(out, j.unplaced()...)
+	out = append(out, each("functions not recorded", j.unseen())...)
+	out = append(out, each("clocks that contradict others", j.clockProblems())...)
+	out = append(out, each(countsUnknown, j.physical.problems())...)
+	return append(out, each(inNoMatrix, j.unplaced())...)
+}
+
+// each returns each text as a problem of a kind. The count is the number of the texts.
+func each(kind string, texts []string) (out []Loss) {
+	for _, text := range texts {
+		out = append(out, Loss{kind, 1, 1, text})
+	}
+	return out
+}
+
+func textsOf(list []Loss) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].Text
+	}
+	return out
+}
+
+// byKind adds up the problems of each kind, in the order of their first ones.
+func byKind(list []Loss) []Loss {
+	out, index := []Loss{}, map[string]int{}
+	for _, l := range list {
+		i, met := index[l.Kind]
+		if !met {
+			index[l.Kind] = len(out)
+			out = append(out, l)
+			continue
+		}
+		out[i].Count += l.Count
+		out[i].Texts += l.Texts
+	}
+	return out
 }
 
 // finalized returns the ranks whose recordings are all finalized, in ascending order.
@@ -107,23 +159,23 @@ func (j *Job) disagreements() []string {
 	return out
 }
 
-// losses returns a text for each kind of loss, with the sum over the
-// recordings.
-func (j *Job) losses() []string {
+// losses returns each kind of loss, with the sum over the recordings.
+func (j *Job) losses() []Loss {
 	kinds := []struct {
+		kind  string
 		count func(l *profile.Losses) uint64
 		text  string
 	}{
-		{func(l *profile.Losses) uint64 { return l.Calls }, "calls were not recorded at all"},
-		{func(l *profile.Losses) uint64 { return l.Folded }, "calls were counted without their peer and communicator"},
-		{func(l *profile.Losses) uint64 { return l.Requests }, "requests could not be followed to their completion, for want of memory"},
-		{func(l *profile.Losses) uint64 { return l.Comms }, "communicators could not be described"},
-		{func(l *profile.Losses) uint64 { return l.NegativeTicks }, "calls have no time, since the clock ran backwards"},
-		{func(l *profile.Losses) uint64 { return l.Stacks }, "calls have their call site, but not the callers that were asked for"},
-		{func(l *profile.Losses) uint64 { return l.Readings }, "readings of performance variables were not kept"},
-		{func(l *profile.Losses) uint64 { return l.Damaged }, "damaged parts of recordings were skipped"},
+		{"calls not recorded", func(l *profile.Losses) uint64 { return l.Calls }, "calls were not recorded at all"},
+		{"calls without their peer", func(l *profile.Losses) uint64 { return l.Folded }, "calls were counted without their peer and communicator"},
+		{"requests not followed", func(l *profile.Losses) uint64 { return l.Requests }, "requests could not be followed to their completion, for want of memory"},
+		{"communicators not described", func(l *profile.Losses) uint64 { return l.Comms }, "communicators could not be described"},
+		{"calls without time", func(l *profile.Losses) uint64 { return l.NegativeTicks }, "calls have no time, since the clock ran backwards"},
+		{"calls without their callers", func(l *profile.Losses) uint64 { return l.Stacks }, "calls have their call site, but not the callers that were asked for"},
+		{"readings of variables not kept", func(l *profile.Losses) uint64 { return l.Readings }, "readings of performance variables were not kept"},
+		{"damaged parts of recordings", func(l *profile.Losses) uint64 { return l.Damaged }, "damaged parts of recordings were skipped"},
 	}
-	var out []string
+	var out []Loss
 	for _, k := range kinds {
 		var sum uint64
 		var ranks []int
@@ -135,22 +187,22 @@ func (j *Job) losses() []string {
 			ranks = append(ranks, p.Rank)
 		}
 		if sum > 0 {
-			out = append(out, fmt.Sprintf("%s %s (%s)", text.Count(sum), k.text, profile.RankSetOf(ranks...)))
+			out = append(out, Loss{k.kind, sum, 1, fmt.Sprintf("%s %s (%s)", text.Count(sum), k.text, profile.RankSetOf(ranks...))})
 		}
 	}
 	return out
 }
 
-// leftCalls returns a text for each call that was left without returning.
-func (c *completeness) leftCalls() []string {
-	var out []string
+// leftCalls returns a problem for each call that was left without returning.
+func (c *completeness) leftCalls() []Loss {
+	var out []Loss
 	for _, call := range slices.Sorted(maps.Keys(c.left)) {
 		var sum uint64
 		for _, n := range c.left[call] {
 			sum += n
 		}
-		out = append(out, fmt.Sprintf("%s of %s left by an exception or longjmp, and not counted (%s)",
-			text.CountOf(sum, "call"), call, profile.RankSetOf(slices.Sorted(maps.Keys(c.left[call]))...)))
+		out = append(out, Loss{"calls left without returning", sum, 1, fmt.Sprintf("%s of %s left by an exception or longjmp, and not counted (%s)",
+			text.CountOf(sum, "call"), call, profile.RankSetOf(slices.Sorted(maps.Keys(c.left[call]))...))})
 	}
 	return out
 }

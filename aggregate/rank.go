@@ -72,31 +72,33 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	s.Oversubscribed = slices.DeleteFunc(j.oversubscriptions(), func(o profile.Oversubscription) bool { return !o.Ranks.Contains(rank) })
 	s.Comms = commTotals(profiles)
 	s.Conservation = j.Conservation(rank)
-	s.Problems = append(j.rankProblems(own, rank), s.Conservation.problems()...)
+	problems := append(j.rankProblems(own, rank), s.Conservation.problems()...)
+	s.Problems, s.Losses = textsOf(problems), byKind(problems)
 	return s, nil
 }
 
-func (j *Job) rankProblems(own *Job, rank int) []string {
-	out := []string{}
+func (j *Job) rankProblems(own *Job, rank int) []Loss {
+	var out []Loss
 	if own.Processes() > 1 {
-		out = append(out, fmt.Sprintf("rank %d has %d recordings: these may be of several runs", rank, own.Processes()))
+		out = append(out, Loss{recordedTwice, 1, 1, fmt.Sprintf("rank %d has %d recordings: these may be of several runs", rank, own.Processes())})
 	}
 	if running := own.unfinished(); len(running) > 0 {
 		out = append(out, notFinalized(running))
 	}
-	out = append(out, own.variableProblems()...)
+	out = append(out, each(variablesNotSet, own.variableProblems())...)
 	out = append(out, own.losses()...)
-	out = append(out, own.physical.problems()...)
-	return append(out, own.unplaced()...)
+	out = append(out, each(countsUnknown, own.physical.problems())...)
+	return append(out, each(inNoMatrix, own.unplaced())...)
 }
 
 // notFinalized returns the problem that ranks did not reach MPI_Finalize.
-func notFinalized(ranks profile.RankSet) string {
+func notFinalized(ranks profile.RankSet) Loss {
 	whose := "their"
 	if ranks.Len() == 1 {
 		whose = "its"
 	}
-	return fmt.Sprintf("partial: %s did not reach MPI_Finalize: %s record ends with %s last completed call", ranks, whose, whose)
+	return Loss{"ranks not finalized", uint64(ranks.Len()), 1,
+		fmt.Sprintf("partial: %s did not reach MPI_Finalize: %s record ends with %s last completed call", ranks, whose, whose)}
 }
 
 func peersOf(ms *matrix.ByClass, rank int) []Peer {

@@ -98,6 +98,7 @@ type Summary struct {
 	Conservation *Conservation `json:"conservation"`
 	Problems     []string      `json:"problems"`     // what is missing or does not add up
 	NotMeasured  []string      `json:"not_measured"` // the same without processes that did not finalize
+	Losses       []Loss        `json:"losses"`       // the problems by kind
 }
 
 // Host is a node with the number of recorded processes that ran there.
@@ -138,8 +139,10 @@ func (j *Job) Summary() *Summary {
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Conservation = <-checked
 	s.Deadlocks = j.deadlocks()
-	s.NotMeasured = append(j.notMeasured(), s.Conservation.problems()...)
-	s.Problems = append(j.Problems(), s.Conservation.problems()...)
+	differing := s.Conservation.problems()
+	s.NotMeasured = textsOf(append(j.notMeasured(), differing...))
+	problems := append(j.problems(), differing...)
+	s.Problems, s.Losses = textsOf(problems), byKind(problems)
 	return s
 }
 

@@ -36,7 +36,7 @@ type analyzeOptions struct {
 func newAnalyze() *cobra.Command {
 	var o analyzeOptions
 	cmd := &cobra.Command{
-		Use:   "analyze DIR",
+		Use:   "analyze [DIR]",
 		Short: "Show why the ranks of a traced run wait",
 		Long: `Show why the ranks of the run in DIR wait, how long, in which call, and for which
 rank. Ranks wait for late senders and receivers, for the last rank to enter a
@@ -51,13 +51,21 @@ messages that determined the end of the run: only a change on it makes the run
 shorter.
 
 Messages and collectives are matched first. Unmatched ones are counted, with the
-reason. If DIR has several jobs, each is analysed separately.`,
+reason. If DIR has several jobs, each is analysed separately.
+
+` + fmt.Sprintf(newestHelp, "DIR"),
 		Example: `  mpitrace analyze mpitrace-app-20260102-150405
   mpitrace analyze --top all mpitrace-app-20260102-150405
   mpitrace analyze --json --interval 100ms mpitrace-app-20260102-150405
   mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405`,
-		Args: asUsage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, rundir.Dir(args[0])) },
+		Args: asUsage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := namedRun(cmd, args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd, rundir.Dir(dir))
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: one object per job")

@@ -34,6 +34,8 @@ type diffOptions struct {
 const diffHelp = `Show what changed from run A to run B: time, bytes and messages, in total and by
 call, call site, communicator and pair of ranks. Each is
 ` + profileInputs + `.
+Without A and B, B is the newest of your runs in the current directory, and A the one
+before it of the same program; their names go to standard error.
 Arrow files do not have settings: with one, settings, MPI variables and late receives
 are not compared.
 
@@ -83,7 +85,7 @@ wrong; 4 if B exceeds the limits of --fail-if-worse.`
 func newDiff() *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
-		Use:   "diff A B",
+		Use:   "diff [A B]",
 		Short: "Show the differences between two runs",
 		Long:  diffHelp,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
@@ -91,15 +93,24 @@ func newDiff() *cobra.Command {
   mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new
   mpitrace diff --json old/profile.arrow new/profile.arrow
   mpitrace diff --html changes.html old new`,
-		Args: asUsage(cobra.ExactArgs(2)),
+		Args: asUsage(noneOrTwo),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.limited, o.sorted = cmd.Flags().Changed("fail-if-worse"), cmd.Flags().Changed("sort")
 			if err := o.page.check(cmd); err != nil {
 				return usage(err)
 			}
-			return o.run(cmd, args[0], args[1])
+			a, b, err := namedRuns(cmd, args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd, a, b)
 		},
 	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *diffOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all changes, except that --top limits the pairs")
 	f.StringVar(&o.job, "job", "", "compare only the `N`-th job of each run, or N:M, the N-th of A with the M-th of B; a run with one job always uses that one (default: all jobs)")
@@ -108,7 +119,6 @@ func newDiff() *cobra.Command {
 	addWord(cmd, &o.sort, "sort", "sort changes by `KEY`: time, bytes or messages", aggregate.InTime, aggregate.InBytes, aggregate.InMessages)
 	f.BoolVar(&o.ignoreTime, "ignore-time", false, "do not compare times; --fail-if-worse LIMIT without a name then does not limit time")
 	f.StringVar(&o.failIfWorse, "fail-if-worse", "", "exit with status 4 if B exceeds A by more than `LIMIT`: 10%, or bytes=0%,time=20%")
-	return cmd
 }
 
 func (o *diffOptions) run(cmd *cobra.Command, pathA, pathB string) error {

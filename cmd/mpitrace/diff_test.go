@@ -493,7 +493,7 @@ func TestDiffWrongUse(t *testing.T) {
 	traffic := filepath.Join(t.TempDir(), "app.0.prof")
 	testenv.WriteFile(t, traffic, "# POINT TO POINT\nE\t0\t1\t8 bytes\t1 msgs sent\t1\n")
 	for _, test := range []struct{ name, args, want string }{
-		{"one run", one, "accepts 2 arg"},
+		{"one run", one, "name two runs, or none"},
 		{"no such run", one + " /no/such", "no such file"},
 		{"nothing recorded", one + " " + t.TempDir(), "holds no recording"},
 		{"no profile", one + " diff.go", "unknown format: give recordings"},

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -79,8 +81,8 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil
 	}
-	o := views.Options{Top: 10, Missing: missing, Unanalyzed: !j.analyze(&found, opened)}
-	_ = found.writeText(j.Log, o) // a closed terminal does not change the exit status
+	o := views.Options{Missing: missing, Unanalyzed: !j.analyze(&found, opened), Info: j.Info, Path: fromHere(j.Dir)}
+	_ = found.writeShort(j.Log, o) // a closed terminal does not change the exit status
 	fmt.Fprintln(j.Log)
 	return complete, nil
 }
@@ -102,6 +104,16 @@ func (j *job) analyze(found *summaries, opened *source.Run) bool {
 	}
 	found.useTraced(traced)
 	return len(traced.results) > 0
+}
+
+// fromHere returns the path of a run, relative to the current directory if it is in there.
+func fromHere(dir rundir.Dir) string {
+	if here, err := os.Getwd(); err == nil {
+		if path, err := filepath.Rel(here, string(dir)); err == nil && filepath.IsLocal(path) {
+			return path
+		}
+	}
+	return string(dir)
 }
 
 // finish merges the recordings, prints the summary and all warnings, and
@@ -140,6 +152,7 @@ func (j *job) missing(opened *source.Run, status launch.Status) []string {
 	unrecorded, wrongMPI := j.unrecorded(opened), j.Dir.WrongMPI()
 	if len(opened.Jobs) > 0 {
 		warnIncomplete(j.Log, j.Dir.LostText(j.Info))
+		warnIncomplete(j.Log, unrecorded) // in full, since mpitrace report cannot find it
 		return missingText(wrongMPI, unrecorded, export.LostEventsText(j.Dir, &opened.Traced))
 	}
 	why := j.WhyNothingRecorded(status)
@@ -172,7 +185,9 @@ func (j *job) printFiles(opened *source.Run, left []rundir.Left, notMerged error
 		warn(j.Log, fmt.Errorf("not merged: %w; afterwards: mpitrace collect %s", notMerged, text.ShellQuote(string(j.Dir))))
 	}
 	warn(j.Log, opened.Traced.Text()...)
-	suggestTraceCommands(j.Log, j.Dir, &opened.Traced)
+	if j.Settings.Of("no-report").On() { // otherwise the report names the commands
+		suggestTraceCommands(j.Log, j.Dir, &opened.Traced)
+	}
 	warn(j.Log, fmt.Sprintf("the files are in %s", j.Dir))
 }
 

@@ -200,7 +200,7 @@ func TestWrongUse(t *testing.T) {
 		{"only queued", "run -- sbatch job.sh", "job script"},
 		{"report of nothing", "report none", "no such file"},
 		{"report of an empty directory", "report " + empty, "holds no recording"},
-		{"report of two", "report a b", "accepts 1 arg"},
+		{"report of two", "report a b", "accepts at most 1 arg"},
 		{"report of no rank", "report --rank -5 " + holds, "ranks count from 0"},
 		{"analyze nothing", "analyze " + empty, "holds no recording"},
 		{"analyze no directory", "analyze none", "no such file"},

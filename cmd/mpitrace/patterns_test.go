@@ -29,7 +29,7 @@ func TestReportPatterns(t *testing.T) {
 		recordingtest.Record(t, filepath.Join(dir.Recordings(), fmt.Sprintf("b-%d.rec", r)), job.Profile(r))
 	}
 	const want = "\npatterns: point-to-point and one-sided\n  butterfly: ranks r and r xor 1, 2 and 4: 100.0 % of bytes\n\n"
-	if got := call("report", string(dir)); got.code != 0 || !strings.Contains(got.stdout, want) {
+	if got := call("report", "--full", string(dir)); got.code != 0 || !strings.Contains(got.stdout, want) {
 		t.Errorf("got %+v, want %s", got, want)
 	}
 	if got := call("report", "--rank", "3", string(dir)); got.code != 0 || strings.Contains(got.stdout, "patterns:") {

@@ -302,7 +302,7 @@ func TestReportNamesSimpleOrder(t *testing.T) {
 // A report searches for a better order too, and names it if no simple one is as good.
 func TestReportNamesBestOrder(t *testing.T) {
 	dir := (&partners{run: "one", hosts: blocks(8)}).write(t, t.TempDir())
-	got := call("report", dir)
+	got := call("report", "--full", dir)
 	want := "100.0 % of the bytes between ranks leave their node. In the best order found it is 0.0 %."
 	if flat := strings.Join(strings.Fields(got.stdout), " "); !strings.Contains(flat, want) || !strings.Contains(flat, "`mpitrace reorder RUN` finds this order") {
 		t.Errorf("no %q in\n%s", want, got.stdout)

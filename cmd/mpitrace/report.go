@@ -20,6 +20,8 @@ import (
 type reportOptions struct {
 	rank    int // negative for all ranks
 	json    bool
+	full    bool
+	brief   bool
 	formats []string
 	top     topFlag
 	sort    aggregate.SiteOrder
@@ -29,29 +31,33 @@ type reportOptions struct {
 func newReport() *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
-		Use:   "report RUN",
+		Use:   "report [RUN]",
 		Short: "Show the summary of a recorded run",
-		Long: `Show the summary of RUN:
+		Long: `Show what matters most of RUN, in at most 25 lines; --full shows all. RUN is
 ` + profileInputs + `.
+` + fmt.Sprintf(newestHelp, "RUN") + `
 
 Recordings in a run directory that are not merged yet, for example because the ranks
 recorded themselves (srun mpitrace run), are merged first. It also works while the job
 is running; then no merged tables are written. The summary of more than 10,000
 processes needs no merged files: for these, mpitrace merge writes them.
 
-If RUN has several jobs, a table lists them, followed by the summary of each,
-ordered by start time. With --rank, the summaries are of that rank, in each job
-that recorded it. It is an error if no job did.
+If RUN has several jobs, a table lists the first, followed by the job that used most
+time (ranks × time); with --full, all are listed and shown, ordered by start time.
+With --rank, the summaries are of that rank, in each job that recorded it. It is an
+error if no job did.
 
 --html writes the report as one HTML file instead of text, with a matrix to zoom
 and, for a traced run, a timeline. It needs no other file and no network.`,
-		Example: `  mpitrace report mpitrace-app-20260102-150405
+		Example: `  mpitrace report
+  mpitrace report --full mpitrace-app-20260102-150405
   mpitrace report --rank 3 mpitrace-app-20260102-150405
   mpitrace report --top all --sort bytes mpitrace-app-20260102-150405
   mpitrace report --json mpitrace-app-20260102-150405
+  mpitrace report --brief --json mpitrace-app-20260102-150405
   mpitrace report --html app.html mpitrace-app-20260102-150405
   mpitrace report filtered.arrow`,
-		Args: asUsage(cobra.ExactArgs(1)),
+		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("rank") {
 				o.rank = -1
@@ -60,18 +66,24 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 			} else if o.page.file != "" {
 				return usage(errors.New("--html shows all ranks: it cannot be combined with --rank"))
 			}
-			if err := o.page.check(cmd); err != nil {
+			if err := errors.Join(o.page.check(cmd), o.checkLength(cmd)); err != nil {
 				return usage(err)
 			}
-			if err := rundir.Dir(args[0]).Foreign(); err != nil && o.page.source {
+			run, err := namedRun(cmd, args)
+			if err != nil {
+				return err
+			}
+			if err := rundir.Dir(run).Foreign(); err != nil && o.page.source {
 				return usage(fmt.Errorf("--source: %w, and its recordings may name any file: only its owner can show sources", err))
 			}
-			return o.run(cmd, args[0])
+			return o.run(cmd, run)
 		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.rank, "rank", 0, "show only this world rank, in each job that has it")
-	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
+	f.BoolVar(&o.full, "full", false, "print all that is known, not only what matters most; --top and --sort imply it")
+	f.BoolVar(&o.brief, "brief", false, "with --json: print at most 8 KB; without it, the short report, which is the default")
+	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all that is known, unless --brief is given")
 	addTop(cmd, &o.top, "the `number` of calls, call sites and pairs to list, or all")
 	addWord(cmd, &o.sort, "sort", "sort call sites by `KEY`: time, bytes or calls", aggregate.ByTime, aggregate.ByBytes, aggregate.ByCalls)
 	addPage(cmd, &o.page)
@@ -79,6 +91,19 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 	f.StringSliceVar(&o.formats, "format", nil, "also write one file per rank: `prof`, arrow")
 	commandline.CompleteFlag(cmd, "format", string(export.Prof), string(export.Arrow))
 	return cmd
+}
+
+// checkLength checks the flags that say how much is printed.
+func (o *reportOptions) checkLength(cmd *cobra.Command) error {
+	lists := cmd.Flags().Changed("top") || cmd.Flags().Changed("sort")
+	switch {
+	case o.brief && (o.full || lists):
+		return errors.New("--brief cannot be combined with --full, --top or --sort, which are about the full report")
+	case o.brief && (o.rank >= 0 || o.page.file != ""):
+		return errors.New("--brief cannot be combined with --rank or --html")
+	}
+	o.full = o.full || lists
+	return nil
 }
 
 func (o *reportOptions) run(cmd *cobra.Command, path string) error {
@@ -114,7 +139,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		missing = append(missingText(dir.WrongMPI(), export.LostEventsText(dir, &opened.Traced)), missing...)
 	}
 	info, _ := dir.ReadInfo() // empty on an error, which was already reported
-	view := views.Options{Top: int(o.top), Sort: o.sort, Missing: missing, Info: info}
+	view := views.Options{Top: int(o.top), Sort: o.sort, Missing: missing, Info: info, Path: path, Files: dir == ""}
 	if o.page.file != "" {
 		made, err := found.page(view, o.page.source)
 		if err != nil {
@@ -126,12 +151,18 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	}
 	if o.json {
 		warnIncomplete(log, missing...)
+		if o.brief {
+			return found.writeBrief(cmd.OutOrStdout(), view)
+		}
 		return found.writeJSON(cmd.OutOrStdout(), info, view)
 	}
 	if o.page.file != "" {
 		return nil
 	}
-	return found.writeText(cmd.OutOrStdout(), view)
+	if o.full || o.rank >= 0 {
+		return found.writeText(cmd.OutOrStdout(), view)
+	}
+	return found.writeShort(cmd.OutOrStdout(), view)
 }
 
 func (o *reportOptions) summarize(opened *source.Run, read time.Time) (summaries, error) {
@@ -169,7 +200,9 @@ func (o *reportOptions) merge(log io.Writer, dir rundir.Dir, opened *source.Run,
 		warn(log, fmt.Errorf("not merged: %w", err))
 	}
 	warn(log, export.MergedText(dir, &opened.Traced)...)
-	suggestTraceCommands(log, dir, &opened.Traced)
+	if o.full || o.json { // the short report names the commands
+		suggestTraceCommands(log, dir, &opened.Traced)
+	}
 	return isReadOnly(err) && dir.Untraced()
 }
 

@@ -33,7 +33,7 @@ func TestReportOfMany(t *testing.T) {
 	job := synth.NewStencil(ranks)
 	job.PerNode = 128
 	testenv.NoError(t, container.WriteAll(dir.Recordings(), job, nil))
-	out := call("report", string(dir))
+	out := call("report", "--full", string(dir))
 	if out.code != 0 {
 		t.Fatalf("%+v", out)
 	}

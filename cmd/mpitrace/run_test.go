@@ -119,11 +119,11 @@ func TestRunScript(t *testing.T) {
 		if len(jobs) != 3 {
 			t.Fatalf("%d jobs, want 3", len(jobs))
 		}
-		report := sh(t, dir, "$mpitrace report run").stdout
+		report := sh(t, dir, "$mpitrace report --full run").stdout
 		for _, text := range []string{got.stderr, report} { // a table of the jobs precedes the summaries
 			table, _, _ := strings.Cut(text[max(strings.Index(text, "job  program"), 0):], "\n\n")
 			lines := strings.Split(table, "\n")
-			if len(lines) != 4 || strings.Index(text, table) > strings.Index(text, " on 1 of 1 ranks") {
+			if len(lines) != 4 || strings.Index(text, table) > strings.Index(text, " ranks, ") {
 				t.Fatalf("no table of 3 jobs first:\n%s", text)
 			}
 			for n := 1; n <= 3; n++ {

@@ -31,7 +31,7 @@ type statusOptions struct {
 func newStatus() *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
-		Use:   "status DIR [--watch] | --node",
+		Use:   "status [DIR] [--watch] | --node",
 		Short: "Show the MPI call each rank of a running job is in",
 		Long: `Show the MPI call that each rank of a running or hanging job is in: the peer, how
 long the rank has been in the call, and the line of the source. Ranks that are in
@@ -41,6 +41,7 @@ deadlock of blocking sends and receives is reported if it is certain.
 DIR is the run directory, which mpitrace run printed; recordings and Arrow files show how
 their processes ended. With --node, no directory is
 needed: it shows all your processes on this node that are being recorded.
+` + fmt.Sprintf(newestHelp, "DIR") + `
 
 With --watch, it is shown again each second until the job ends, with the calls,
 messages and bytes per second, ranks that have been in one call for more than 5 s,
@@ -55,8 +56,18 @@ job, it shows how the job ended, as mpitrace report does.`,
   mpitrace status --json mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.node == (len(args) == 1) {
+			if o.node && len(args) > 0 {
 				return usage(errors.New("give the directory of a run, or --node"))
+			}
+			if o.node && o.watch {
+				return usage(errors.New("--watch needs the directory of a run: it cannot be combined with --node"))
+			}
+			if !o.node {
+				dir, err := namedRun(cmd, args)
+				if err != nil {
+					return err
+				}
+				args = []string{dir}
 			}
 			if o.watch {
 				return o.watchRun(cmd, args)
@@ -121,9 +132,6 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.T
 
 // watchRun shows what a run is doing, each second until it ends.
 func (o *statusOptions) watchRun(cmd *cobra.Command, args []string) error {
-	if o.node {
-		return usage(errors.New("--watch needs the directory of a run: it cannot be combined with --node"))
-	}
 	dir := rundir.Dir(args[0])
 	if !dir.Used() { // it may not have begun yet
 		if _, err := openRun(io.Discard, string(dir), source.Options{RunOnly: true}); err != nil {

@@ -85,7 +85,7 @@ func TestStatus(t *testing.T) {
 	if after := contents(t, dir); after != before {
 		t.Errorf("status changed the directory from %q to %q", before, after)
 	}
-	if got = call("report", string(dir)); !strings.Contains(got.stdout, "  rank 0: still in MPI\n") || !strings.Contains(got.stdout, "  rank 1: ended\n") {
+	if got = call("report", "--full", string(dir)); !strings.Contains(got.stdout, "  rank 0: still in MPI\n") || !strings.Contains(got.stdout, "  rank 1: ended\n") {
 		t.Errorf("report: got %+v", got)
 	}
 }
@@ -136,7 +136,7 @@ func TestStatusOfNode(t *testing.T) {
 func TestStatusOfNothing(t *testing.T) {
 	empty := t.TempDir()
 	for want, args := range map[string][]string{
-		"give the directory of a run, or --node": {},
+		"give the directory of a run, or --node": {"--node", empty},
 		"accepts at most 1 arg":                  {"a", "b"},
 		"no such file or directory":              {filepath.Join(empty, "none")},
 		empty + " holds no recording:":           {empty},

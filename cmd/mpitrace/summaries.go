@@ -221,7 +221,29 @@ func (s summaries) writeText(w io.Writer, o views.Options) error {
 	for i := range len(s.jobs) + len(s.ranks) {
 		sections = append(sections, s.sections(i, o)...)
 	}
-	return terminal.Write(w, sections, terminalFor(w, "mpitrace report DIR | less -S"))
+	return terminal.Write(w, sections, terminalFor(w, "mpitrace report --full DIR | less -S"))
+}
+
+// optionsOf returns the options of the view of each job.
+func (s summaries) optionsOf(o views.Options) func(*aggregate.Summary) views.Options {
+	return func(job *aggregate.Summary) views.Options { return s.options(job, o) }
+}
+
+// writeBrief writes the short report for programs.
+func (s summaries) writeBrief(w io.Writer, o views.Options) error {
+	b, err := views.BriefJSON(schemaVersion, o.Path, s.jobs, s.optionsOf(o))
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
+}
+
+// writeShort writes the short report.
+func (s summaries) writeShort(w io.Writer, o views.Options) error {
+	sections := views.Short(s.jobs, s.optionsOf(o))
+	fitted := terminalFor(w, "")
+	fitted.Short = true
+	return terminal.Write(w, sections, fitted)
 }
 
 // writeJSON writes {"schema_version": 1, "run": run.json, "missing": [text …], "jobs": [document …],

@@ -31,7 +31,7 @@ type timelineOptions struct {
 func newTimeline() *cobra.Command {
 	var o timelineOptions
 	cmd := &cobra.Command{
-		Use:   "timeline RUN",
+		Use:   "timeline [RUN]",
 		Short: "Draw the calls of each rank of a traced run over time",
 		Long: `Draw the calls of each rank over time, from the traces in RUN, the directory of a
 run that was recorded with mpitrace run --trace. Time runs to the right, and each
@@ -53,16 +53,22 @@ calls, only the longest messages are drawn; a text below the picture gives their
 number. Use --from, --to and --ranks to see a part in more detail.
 
 -o names the picture, a file that ends in .png, .svg or .pdf. Without it, the picture
-is timeline.png in RUN. Its name goes to stdout.`,
+is timeline.png in RUN. Its name goes to stdout.
+
+` + fmt.Sprintf(newestHelp, "RUN"),
 		Example: `  mpitrace timeline mpitrace-app-20260102-150405
   mpitrace timeline mpitrace-app-20260102-150405 --from 1.2s --to 1.5s --ranks 0-15,64 -o iteration.svg
   mpitrace timeline mpitrace-app-20260102-150405 --no-messages --width 3000 -o app.png`,
-		Args: asUsage(cobra.ExactArgs(1)),
+		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(cmd, args[0]); err != nil {
+			run, err := namedRun(cmd, args)
+			if err != nil {
+				return err
+			}
+			if err := o.check(cmd, run); err != nil {
 				return usage(err)
 			}
-			return o.run(cmd, rundir.Dir(args[0]))
+			return o.run(cmd, rundir.Dir(run))
 		},
 	}
 	f := cmd.Flags()

@@ -99,7 +99,7 @@ func TestTimelineWrongUse(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"", "accepts 1 arg", exitUsage},
+		{"a b", "accepts at most 1 arg", exitUsage},
 		{"none", "no such file", exitUsage},
 		{empty, empty + " holds no recording", exitUsage},
 		{filepath.Join(dir, "trace.0.arrow"), "is a file: give the directory of the run", exitUsage},

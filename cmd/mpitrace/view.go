@@ -37,7 +37,7 @@ type viewOptions struct {
 func newView() *cobra.Command {
 	var o viewOptions
 	cmd := &cobra.Command{
-		Use:   "view DIR",
+		Use:   "view [DIR]",
 		Short: "Serve the page of a run to a browser, live while the run goes on",
 		Long: `Serve the page of ` + "`report --html`" + ` to browsers on this machine, and print its address.
 While the job runs, the page shows once a second what each rank is doing and since
@@ -57,12 +57,20 @@ can read the file can see the run. Nothing can be changed through the address. O
 ssh, the command also prints the command that makes the address work on your own
 machine. --listen lets other machines connect; the connection is not encrypted.
 
-The command ends with Ctrl-C, or when nobody has looked for an hour.`,
+The command ends with Ctrl-C, or when nobody has looked for an hour.
+
+` + fmt.Sprintf(newestHelp, "DIR"),
 		Example: `  mpitrace view mpitrace-app-20260102-150405
   mpitrace view --port 8080 mpitrace-app-20260102-150405
   mpitrace run --view -- mpirun -n 4 ./app`,
-		Args: asUsage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, rundir.Dir(args[0])) },
+		Args: asUsage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := namedRun(cmd, args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd, rundir.Dir(dir))
+		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.port, "port", 0, "listen on this `PORT` (default: the system chooses one)")

@@ -78,7 +78,7 @@ func cancelled(j *facts, first *aggregate.End) (ranks int) {
 
 // deadlocked returns the finding about a ring of ranks in which each waits for the next.
 func deadlocked(j *facts, ring []int) *Finding {
-	f := &Finding{Ranks: profile.RankSetOf(ring...), Try: "See how ranks ended, below: each waits for the next."}
+	f := &Finding{Ranks: profile.RankSetOf(ring...), Try: "See how ranks ended: each waits for the next."}
 	f.Text = fmt.Sprintf("%s wait for each other in a ring.", sentence(f.Ranks))
 	for i := range j.Ends {
 		if e := &j.Ends[i]; e.Rank == ring[0] && len(e.Calls) > 0 {
@@ -110,7 +110,7 @@ func notMeasured(j *facts) *Finding {
 		words += fmt.Sprintf("; and %s", text.CountOf(n, "other problem"))
 	}
 	return &Finding{Text: strings.ToUpper(words[:1]) + words[1:] + ".",
-		Try: "Read the problems at the end of this report before you trust the other numbers."}
+		Try: "Read what does not add up before you trust the other numbers."}
 }
 
 const (

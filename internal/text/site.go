@@ -40,6 +40,52 @@ func Site(label string, width int, ascii bool) string {
 // communicator's label is a part of its id.
 func Last(text string, width int, ascii bool) string { return lastOf(text, width, dotsFor(ascii)) }
 
+// First shortens a text to a number of columns by cutting its end, at a space if one is near. It
+// cuts no number and no number from its unit, since the rest would be another value.
+func First(text string, width int, ascii bool) string {
+	if Columns(text) <= width {
+		return text
+	}
+	dots := dotsFor(ascii)
+	room := width - Columns(dots)
+	for i, r := range text {
+		if room -= Columns(string(r)); room < 0 {
+			return cutAt(text, i) + dots
+		}
+	}
+	return text // not reached: the text is wider
+}
+
+// FirstBytes returns a text as Line does, shortened like First to a number of bytes. cut reports
+// whether it was shortened.
+func FirstBytes(text string, limit int) (first string, cut bool) {
+	line := Line(text[:min(len(text), limit+1)]) // Line shortens nothing
+	if len(line) <= limit {
+		return line, false
+	}
+	dots := dotsFor(false)
+	end := max(0, limit-len(dots))
+	for end > 0 && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return cutAt(line, end) + dots, true
+}
+
+// cutAt returns at most the first end bytes of a longer text.
+func cutAt(text string, end int) string {
+	const digits, near = "0123456789.,", 20 // near is in bytes
+	cut := text[:end]
+	if space := strings.LastIndexByte(text[:end+1], ' '); space >= max(1, end-near) {
+		cut = strings.TrimRight(cut[:space], " ")
+		if word := cut[strings.LastIndexByte(cut, ' ')+1:]; strings.Trim(word, digits+"(+-±") == "" {
+			cut = strings.TrimRight(strings.TrimSuffix(cut, word), " ")
+		}
+	} else if strings.IndexByte(digits, text[end]) >= 0 {
+		cut = strings.TrimRight(cut, digits)
+	}
+	return cut
+}
+
 // dotsFor returns the text that replaces what was cut.
 func dotsFor(ascii bool) string {
 	if ascii {

@@ -42,3 +42,54 @@ func TestSite(t *testing.T) {
 		}
 	}
 }
+
+// TestFirst checks that what remains of a text is no other statement: no number is cut, and none
+// loses its unit.
+func TestFirst(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"rank 3 waits", 12, "rank 3 waits"},
+		{"rank 3 waits 12.5 s", 18, "rank 3 waits…"},
+		{"rank 3 waits 12.5 s", 17, "rank 3 waits…"},
+		{"rank 3 waits 12.5 s", 12, "rank…"},
+		{"it takes 1,234,567 ns of all", 15, "it takes…"},
+		{"at solve halo.c:166 on grid", 20, "at solve halo.c:166…"},
+		{strings.Repeat("x", 30) + "1234567 y", 35, strings.Repeat("x", 30) + "…"},
+		{strings.Repeat("x", 200), 10, strings.Repeat("x", 9) + "…"},
+		{strings.Repeat("名", 200), 10, strings.Repeat("名", 4) + "…"},
+	} {
+		got := First(c.text, c.width, false)
+		if got != c.want {
+			t.Errorf("First(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
+		}
+		if Columns(got) > c.width || Columns(First(c.text, c.width, true)) > c.width {
+			t.Errorf("First(%q, %d) is too wide", c.text, c.width)
+		}
+	}
+}
+
+func TestFirstBytes(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+		cut   bool
+	}{
+		{"rank 3", 6, "rank 3", false},
+		{"a\nb", 10, `a\nb`, false},
+		{strings.Repeat("\x01", 1000), 11, `\x01\x01…`, true},
+		{strings.Repeat("é", 1000), 10, "ééé…", true},
+		{strings.Repeat("名", 4), 11, "名名…", true},
+	} {
+		got, cut := FirstBytes(c.text, c.limit)
+		if got != c.want || cut != c.cut {
+			t.Errorf("FirstBytes(%.20q, %d) = %q, %v, want %q, %v", c.text, c.limit, got, cut, c.want, c.cut)
+		}
+		if len(got) > c.limit || !utf8.ValidString(got) {
+			t.Errorf("FirstBytes(%.20q, %d) = %q", c.text, c.limit, got)
+		}
+	}
+}

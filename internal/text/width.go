@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/term"
 )
@@ -33,6 +34,26 @@ func TerminalHeight(w io.Writer) int {
 		return 0
 	}
 	_, n, _ := term.GetSize(int(file.Fd()))
+	return n
+}
+
+// wide are the ranges of characters that take two columns of a terminal: the wide and full-width
+// ones of Unicode's East Asian Width (UAX #11), and pictures.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xa960, 0xa97f, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1},
+		{0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
+	R32: []unicode.Range32{{0x16fe0, 0x18cff, 1}, {0x1b000, 0x1b2ff, 1}, {0x1f300, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
+}
+
+// Columns returns the number of columns that a text takes on a terminal. Combining marks count
+// as one, although many terminals give them none.
+func Columns(s string) (n int) {
+	for _, r := range s {
+		n++
+		if unicode.Is(wide, r) {
+			n++
+		}
+	}
 	return n
 }
 

@@ -16,8 +16,9 @@ import (
 // which end in a bar.
 type Wrapper struct {
 	W     *bufio.Writer
-	Width int    // in characters; 0 breaks no line
-	rest  []byte // unfinished last line
+	Width int                      // in characters; 0 breaks no line
+	Cut   func(line string) string // cuts lines instead, also of tables and pictures; nil breaks them
+	rest  []byte                   // unfinished last line
 }
 
 // Write takes all of text and writes its complete lines.
@@ -29,6 +30,10 @@ func (p *Wrapper) Write(text []byte) (int, error) {
 	end := bytes.LastIndexByte(p.rest, '\n') + 1
 	var out strings.Builder
 	for line := range strings.Lines(string(p.rest[:end])) {
+		if p.Cut != nil {
+			out.WriteString(p.Cut(strings.TrimSuffix(line, "\n")) + "\n")
+			continue
+		}
 		wrapLine(&out, line, p.Width)
 	}
 	p.rest = p.rest[end:]

@@ -27,3 +27,9 @@ func PatternSections(found *patterns.Decomposition) []Section {
 var Longest = longest
 
 const MostPvars = mostPvars
+
+var LinesOf = lines
+
+const MostLines = shortLines
+
+type BriefDocument = brief

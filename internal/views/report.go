@@ -20,6 +20,8 @@ type Options struct {
 	Patterns *patterns.Decomposition // what the matrices are made of; nil if that was not looked for
 	Placed   *placement.Answer       // what orders of the ranks cost; nil if that was not asked
 	Info     *rundir.Info            // of the run; nil if that is not known
+	Path     string                  // of the run, as the user named it; empty if that is not known
+	Files    bool                    // whether Path names files with profiles, not the directory of a run
 	Block    int                     // ranks of an entry of the page's columns of ranks; 1 if 0
 	// Unanalyzed reports whether there are traces that Traced does not have.
 	Unanalyzed bool

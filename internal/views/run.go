@@ -307,11 +307,17 @@ func problems(out *Section, list []string) {
 		out.Toned(Good, "complete: finalized, nothing lost")
 		return
 	}
-	l := Listing{Head: "what does not add up:", Tone: Bad}
+	out.List(problemList(problemsHead, list))
+}
+
+const problemsHead = "what does not add up:"
+
+func problemList(head string, list []string) Listing {
+	l := Listing{Head: head, Tone: Bad}
 	for _, p := range list {
 		l.Items = append(l.Items, ListItem{Text: p})
 	}
-	out.List(l)
+	return l
 }
 
 // logicalNames are the names of the classes of logical volume.

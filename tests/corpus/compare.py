@@ -45,7 +45,7 @@ GROUPS = {
         "mpitrace list --json .",
         "mpitrace report --json --top all {run}",
         "mpitrace report --top all --sort bytes {run}",
-        "mpitrace report {run}",
+        "mpitrace report --top 10 {run}",
         "mpitrace report --json --rank 1 {run}",
         "mpitrace report --html {out}/page.html {run}",
     ]),

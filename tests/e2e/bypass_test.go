@@ -137,7 +137,7 @@ func TestDirectCallsAtTheEnd(t *testing.T) {
 		}
 		j := record(t, []string{"--strict"}, m.launch(1, program, "finalize", m.mpiLibrary(t), plugin, component)...)
 		want := "calls of PMPI_Barrier, PMPI_Bcast, MPI_Finalize were not recorded: " + plugin + " calls the MPI itself"
-		if j.code != 3 || !strings.Contains(j.stderr, want) || strings.Contains(j.stdout+j.stderr, "did not reach") || strings.Contains(j.stdout, "without MPI_Finalize") {
+		if j.code != 3 || !strings.Contains(fullReport(t, j.dir), want) || strings.Contains(j.stdout+j.stderr, "did not reach") || strings.Contains(j.stdout, "without MPI_Finalize") {
 			t.Errorf("exit status %d, want 3, %q, and a rank that finalized\n%s%s", j.code, want, j.stdout, j.stderr)
 		}
 	})

@@ -66,7 +66,7 @@ func (m implementation) onHosts(t *testing.T, lib string, ranks int, program ...
 	dir = filepath.Join(t.TempDir(), "run")
 	host := []string{"unshare", "--uts", "sh", "-c", `hostname node-${PMI_RANK:-$OMPI_COMM_WORLD_RANK} && exec "$@"`, "sh"}
 	out := succeed(t, nil, m.launch(ranks, append(host, preload(lib, []string{"MPITRACE_DIR=" + dir, "MPITRACE_TRACE=on"}, program...)...)...)...)
-	succeed(t, nil, mpitrace, "report", dir)
+	succeed(t, nil, mpitrace, "report", "--full", dir)
 	return dir, out.stdout
 }
 

@@ -70,7 +70,7 @@ func TestRunKilled(t *testing.T) {
 		s.wait(t)
 		checkRunning(t, s)
 		checkUncollected(t, dir, 1) // the spool
-		if out := succeed(t, nil, mpitrace, "report", dir); !strings.Contains(out.stdout, "3 of 3 ranks") {
+		if out := succeed(t, nil, mpitrace, "report", "--full", dir); !strings.Contains(out.stdout, "3 of 3 ranks") {
 			t.Errorf("no report while the job runs:\n%s", out.stdout)
 		}
 		syscall.Kill(launcher, syscall.SIGTERM)

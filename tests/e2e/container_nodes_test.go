@@ -123,7 +123,7 @@ func TestContainerWithoutMpitrace(t *testing.T) {
 				t.Errorf("rank %d on %s", p.Rank, p.Host)
 			}
 		}
-		if out := execute(t, nil, mpitrace, "report", run); !strings.Contains(out.stdout, "on 2 of 4 ranks") {
+		if out := execute(t, nil, mpitrace, "report", "--full", run); !strings.Contains(out.stdout, "on 2 of 4 ranks") {
 			t.Errorf("the report is\n%s%s", out.stdout, out.stderr)
 		}
 	})

@@ -89,7 +89,7 @@ func TestContainer(t *testing.T) {
 						t.Errorf("rank %d: %q instead of %q", p.Rank, missing(want, got), missing(got, want))
 					}
 				}
-				if report := succeed(t, nil, mpitrace, "report", dir).stdout; !strings.Contains(report, "complete: finalized, nothing lost") {
+				if report := succeed(t, nil, mpitrace, "report", "--full", dir).stdout; !strings.Contains(report, "complete: finalized, nothing lost") {
 					t.Errorf("the report is\n%s", report)
 				}
 			})
@@ -119,7 +119,7 @@ func TestContainerTraced(t *testing.T) {
 				if names := filesOf(t, dir); len(names) != 1 {
 					t.Errorf("files %q, want one container", names)
 				}
-				succeed(t, nil, mpitrace, "report", dir)
+				succeed(t, nil, mpitrace, "report", "--full", dir)
 				src, err := tracefile.Open(filepath.Join(dir, "trace.0.arrow"))
 				if err != nil {
 					t.Fatal(err)
@@ -270,7 +270,7 @@ func TestContainerRefused(t *testing.T) {
 				if err != nil || fingerprint(p) != first || p.Alone != r.says {
 					t.Errorf("%v; alone because %q, want %q", err, p.Alone, r.says)
 				}
-				if report := execute(t, nil, mpitrace, "report", dir).stdout; !strings.Contains(report, r.says) {
+				if report := execute(t, nil, mpitrace, "report", "--full", dir).stdout; !strings.Contains(report, r.says) {
 					t.Errorf("the report does not say %q:\n%s", r.says, report)
 				}
 			})
@@ -291,7 +291,7 @@ func TestContainerWithoutLink(t *testing.T) {
 				if len(names) != 2 || slices.ContainsFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".rec") }) {
 					t.Errorf("files %q, want two recordings", names)
 				}
-				if report := succeed(t, nil, mpitrace, "report", dir).stdout; !strings.Contains(report, "files of their own: 2 processes: ") {
+				if report := succeed(t, nil, mpitrace, "report", "--full", dir).stdout; !strings.Contains(report, "files of their own: 2 processes: ") {
 					t.Errorf("the report is\n%s", report)
 				}
 			})

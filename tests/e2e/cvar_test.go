@@ -99,7 +99,7 @@ func TestCvar(t *testing.T) {
 			t.Errorf("problems %q", s.Problems)
 		}
 		for _, test := range []struct{ want, text string }{
-			{"\nMPI variables set: " + name + "=12345 (--cvar)", succeed(t, nil, mpitrace, "report", j.dir).stdout},
+			{"\nMPI variables set: " + name + "=12345 (--cvar)", succeed(t, nil, mpitrace, "report", "--full", j.dir).stdout},
 			{"\nMPI variable " + name + ": not set in A, 12345 in B\n", succeed(t, nil, mpitrace, "diff", plain.dir, j.dir).stdout},
 		} {
 			if !strings.Contains(test.text, test.want) {

@@ -170,10 +170,12 @@ func TestDeadlock(t *testing.T) {
 		}
 		checkFromOtherNamespace(t, h.dir)
 		h.timeOut(t)
-		checkText(t, h.said.String())
+		if want := "Ranks 0-1 wait for each other in a ring. Rank 0 is in Recv at left deadlock.c:14."; !strings.Contains(h.said.String(), want) {
+			t.Errorf("no %q in\n%s", want, h.said.String())
+		}
 		summary := summaryOf(t, h.dir)
 		checkRecv(t, summary.Ends, summary.Deadlocks)
-		checkText(t, succeed(t, nil, mpitrace, "report", h.dir).stdout)
+		checkText(t, succeed(t, nil, mpitrace, "report", "--full", h.dir).stdout)
 	})
 }
 

@@ -168,7 +168,7 @@ func TestDispatcherTwoMPIs(t *testing.T) {
 	if !strings.HasPrefix(out.stdout, "ok 2 runs") || len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 1 {
 		t.Fatalf("it printed %q and %q; %d recordings", out.stdout, out.stderr, len(ranks))
 	}
-	report := succeed(t, nil, mpitrace, "report", dir)
+	report := succeed(t, nil, mpitrace, "report", "--full", dir)
 	named := regexp.MustCompile(`not recorded: 1 process of \S+, which uses another MPI \((\S+)\)`).FindStringSubmatch(report.stdout + report.stderr)
 	if named == nil || realPath(named[1]) != realPath(second.mpiLibrary(t)) {
 		t.Errorf("the report does not name %s:\n%s%s", second.mpiLibrary(t), report.stdout, report.stderr)
@@ -216,7 +216,7 @@ func TestDispatcherTwoMPIsInTurn(t *testing.T) {
 			if out.code != 0 || out.stdout != "ok\n" || len(ranks) != 1 || countCalls(ranks)["Sendrecv"] != 1 {
 				t.Fatalf("exit status %d, printed %q and %q; %d recordings", out.code, out.stdout, out.stderr, len(ranks))
 			}
-			report := succeed(t, nil, mpitrace, "report", dir)
+			report := succeed(t, nil, mpitrace, "report", "--full", dir)
 			if !strings.Contains(report.stdout+report.stderr, "which uses another MPI ("+second.mpiLibrary(t)) {
 				t.Errorf("the report does not name %s:\n%s%s", second.mpiLibrary(t), report.stdout, report.stderr)
 			}
@@ -437,7 +437,7 @@ func TestDispatcherScript(t *testing.T) {
 		out := execute(t, []string{"LD_PRELOAD=" + dispatcher(t), "MPITRACE_DIR=" + dir}, script)
 		j := job{output: out, dir: dir, ranks: readRecordings(t, dir)}
 		check(t, j)
-		if report := succeed(t, nil, mpitrace, "report", dir); strings.Contains(report.stdout, "incomplete") || strings.Count(report.stdout, "complete:") != len(programs) {
+		if report := succeed(t, nil, mpitrace, "report", "--full", dir); strings.Contains(report.stdout, "incomplete") || strings.Count(report.stdout, "complete:") != len(programs) {
 			t.Errorf("the report does not say that all jobs are complete:\n%s%s", report.stdout, report.stderr)
 		}
 	})

@@ -328,8 +328,8 @@ func TestFortranCallbacks(t *testing.T) {
 		for _, p := range j.ranks {
 			diff(t, "losses", profile.Losses{Untimed: untimed}, p.Losses)
 		}
-		if want := fmt.Sprintf("not timed: %d calls from Fortran", 2*untimed); !strings.Contains(j.stderr, want) {
-			t.Errorf("the summary does not say %q:\n%s", want, j.stderr)
+		if want := fmt.Sprintf("not timed: %d calls from Fortran", 2*untimed); !strings.Contains(fullReport(t, j.dir), want) {
+			t.Errorf("the report does not say %q:\n%s", want, j.stderr)
 		}
 	})
 }

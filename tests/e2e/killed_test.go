@@ -105,7 +105,7 @@ func checkKilled(t *testing.T, dir string, n uint64) {
 	}
 	got := pointToPoint(ranks)[pair{1, 0}]
 	checkSends(t, 1, got.Count, got.Bytes, n)
-	report := succeed(t, nil, mpitrace, "report", dir)
+	report := succeed(t, nil, mpitrace, "report", "--full", dir)
 	if !strings.Contains(report.stdout+report.stderr, "partial") {
 		t.Errorf("the report does not say that it is partial:\n%s%s", report.stdout, report.stderr)
 	}

@@ -94,7 +94,7 @@ func checkShares(t *testing.T, mode, dir string, traced bool) {
 	if traced {
 		checkTracedShares(t, mode, dir, &s)
 	}
-	words := succeed(t, nil, mpitrace, "report", dir).stdout
+	words := succeed(t, nil, mpitrace, "report", "--full", dir).stdout
 	for _, found := range regexp.MustCompile(`(?m)^parallel efficiency:? +(\d.*?%)`).FindAllStringSubmatch(words, -1) {
 		if want := text.Percent(s.POP.ParallelEfficiency); found[1] != want {
 			t.Errorf("%s: report has %q, want %s", mode, found[0], want)

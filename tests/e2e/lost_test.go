@@ -22,7 +22,7 @@ func TestLost(t *testing.T) {
 			if j.code != 3 || len(j.ranks) != test.recorded || !strings.Contains(j.stderr, test.run) {
 				t.Errorf("%s: status %d, %d recordings, want 3, %d and %q\n%s", test.what, j.code, len(j.ranks), test.recorded, test.run, j.stderr)
 			}
-			report, collect := execute(t, nil, mpitrace, "report", j.dir), execute(t, nil, mpitrace, "collect", j.dir)
+			report, collect := execute(t, nil, mpitrace, "report", "--full", j.dir), execute(t, nil, mpitrace, "collect", j.dir)
 			if !strings.Contains(report.stderr, test.report) {
 				t.Errorf("%s: the report says\n%s\nwant %q", test.what, report.stderr, test.report)
 			}

@@ -94,7 +94,7 @@ func TestDamagedRecording(t *testing.T) {
 			if err := os.Truncate(cut, size); err != nil {
 				t.Fatal(err)
 			}
-			out := execute(t, nil, mpitrace, "report", dir)
+			out := execute(t, nil, mpitrace, "report", "--full", dir)
 			if !strings.Contains(out.stderr, filepath.Base(cut)) {
 				t.Errorf("cut at %d: %q does not name the file", size, out.stderr)
 			}

@@ -70,7 +70,7 @@ func TestMergeLaunched(t *testing.T) {
 			}
 			checkMerged(t, fmt.Sprintf("%d processes", n), want, takeMerged(t, dir))
 		}
-		succeed(t, nil, mpitrace, "report", dir)
+		succeed(t, nil, mpitrace, "report", "--full", dir)
 		checkMerged(t, "report", want, takeMerged(t, dir))
 	})
 }

@@ -55,7 +55,7 @@ func TestReportWhileRunning(t *testing.T) {
 				t.Fatal("the job does not come to its half")
 			}
 		}
-		during := succeed(t, nil, mpitrace, "report", run)
+		during := succeed(t, nil, mpitrace, "report", "--full", run)
 		if !strings.Contains(during.stderr, "still running") {
 			t.Errorf("report of a running job: %s", during.stderr)
 		}
@@ -74,7 +74,7 @@ func TestReportWhileRunning(t *testing.T) {
 		if got := exportedSends(t, run); got != 2*ranks*half {
 			t.Errorf("%d messages, want %d", got, 2*ranks*half)
 		}
-		succeed(t, nil, mpitrace, "report", run)
+		succeed(t, nil, mpitrace, "report", "--full", run)
 		if got := exportedSends(t, filepath.Join(run, "profile.arrow")); got != 2*ranks*half {
 			t.Errorf("the merged file has %d messages, want %d", got, 2*ranks*half)
 		}

@@ -41,7 +41,7 @@ func TestOtherTool(t *testing.T) {
 					t.Errorf("unexpected output:\n%s", out.stderr)
 				}
 				check(t, out, dir, map[string][]uint64{"after": {3, 3}, "before": nil}[order])
-				report := succeed(t, nil, mpitrace, "report", dir).stdout
+				report := succeed(t, nil, mpitrace, "report", "--full", dir).stdout
 				named := strings.Contains(report, "calls of MPI_Barrier, MPI_Group_free were not recorded: "+tool+" comes before mpitrace's library and intercepts them (ranks 0-1)")
 				if strings.Contains(report, "did not reach MPI_Finalize") || named != hidden {
 					t.Errorf("the report is:\n%s", report)

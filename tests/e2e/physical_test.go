@@ -251,7 +251,7 @@ func TestPhysicalByArithmetic(t *testing.T) {
 		if j.code != 0 || got == nil || got.Internal.Volume != trees || got.External.Volume != alltoallv || got.Asked != (matrix.Volume{}) {
 			t.Errorf("exit status %d, %+v, want %v and %v\n%s", j.code, got, alltoallv, trees, j.stderr)
 		}
-		if !strings.Contains(j.stderr, "differs from the program's, 0 messages") {
+		if !strings.Contains(fullReport(t, j.dir), "differs from the program's, 0 messages") {
 			t.Errorf("the difference is not reported:\n%s", j.stderr)
 		}
 
@@ -332,7 +332,7 @@ func TestPhysicalOfTheKilled(t *testing.T) {
 		if j.code == 0 || len(j.ranks) != 4 {
 			t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
 		}
-		if !strings.Contains(j.stderr, "what the MPI library sent on ranks 0-3 is unknown: they did not reach MPI_Finalize") {
+		if !strings.Contains(fullReport(t, j.dir), "what the MPI library sent on ranks 0-3 is unknown: they did not reach MPI_Finalize") {
 			t.Errorf("no message is printed:\n%s", j.stderr)
 		}
 		if got := physicalIn(t, j.dir)[0]; got == nil || got.Known != 0 || len(got.Unknown) != 1 {
@@ -367,7 +367,7 @@ func TestPhysicalBesideSettings(t *testing.T) {
 
 		j = record(t, []string{"--physical", "--strict"}, append(m.launch(4, "--mca", "coll", "^monitoring"), program)...)
 		if j.code != 3 || !strings.Contains(j.stderr, "coll is ^monitoring, which excludes the monitoring") ||
-			!strings.Contains(j.stderr, "what the MPI library sent on ranks 0-3 is unknown: Open MPI's monitoring wrote no file") {
+			!strings.Contains(fullReport(t, j.dir), "what the MPI library sent on ranks 0-3 is unknown: Open MPI's monitoring wrote no file") {
 			t.Errorf("without the monitoring component: exit status %d\n%s", j.code, j.stderr)
 		}
 	})
@@ -429,7 +429,7 @@ func TestPhysicalBesideAScriptsSettings(t *testing.T) {
 		}
 		j := record(t, []string{"--physical", "--cc", m.cc}, script)
 		if j.code != 0 || !strings.Contains(j.stderr, "the messages that the MPI library itself sends are not recorded: coll is tuned,libnbc,basic,self,inter, without monitoring") ||
-			!strings.Contains(j.stderr, "what the MPI library sent on ranks 0-1 is unknown: Open MPI's monitoring wrote no file") {
+			!strings.Contains(fullReport(t, j.dir), "what the MPI library sent on ranks 0-1 is unknown: Open MPI's monitoring wrote no file") {
 			t.Errorf("exit status %d\n%s", j.code, j.stderr)
 		}
 	})

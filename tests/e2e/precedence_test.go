@@ -120,8 +120,8 @@ func TestDifferentSettings(t *testing.T) {
 			"not all ranks were recorded with the same --interval: 1s (ranks 0, 2), off (rank 1)",
 		}
 		diff(t, "problems", want, s.Problems)
-		if !strings.Contains(j.stderr, want[1]) {
-			t.Errorf("mpitrace run does not report it:\n%s", j.stderr)
+		if text := fullReport(t, j.dir); !strings.Contains(text, want[1]) || !strings.Contains(j.stderr, want[0]) {
+			t.Errorf("it is not reported:\n%s\nat the end of the run:\n%s", text, j.stderr)
 		}
 		checkRunSettings(t, j.dir)
 	})

@@ -121,7 +121,7 @@ func TestTruncated(t *testing.T) {
 		diff(t, "sent", messages(0, 1, 5).times(8).plus(messages(0, 1, 100).times(13)).plus(messages(1, 0, 1).times(8)).plus(message(1, 0, 7)), pointToPoint(j.ranks))
 		checkConserved(t, j, 2, 1)
 		want := "not completed normally: 13 receives truncated (rank 1); they explain 1 pair\n"
-		if got := succeed(t, nil, mpitrace, "report", j.dir).stdout; !strings.Contains(got, want) {
+		if got := succeed(t, nil, mpitrace, "report", "--full", j.dir).stdout; !strings.Contains(got, want) {
 			t.Errorf("the report has no %q:\n%s", want, got)
 		}
 	})

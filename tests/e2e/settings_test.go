@@ -49,6 +49,12 @@ func (m implementation) runAs(t *testing.T, flags []string, n int, program ...st
 	return j
 }
 
+// fullReport returns all that mpitrace report says of a run.
+func fullReport(t *testing.T, dir string) string {
+	t.Helper()
+	return succeed(t, nil, mpitrace, "report", "--full", dir).stdout
+}
+
 // reportOf returns the output of `mpitrace report --json` for a run with one
 // job.
 func reportOf(t *testing.T, dir string) (s aggregate.Summary, raw string) {
@@ -134,7 +140,7 @@ func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
 	if len(s.Problems) > 0 {
 		t.Errorf("%v: %q", timing, s.Problems)
 	}
-	text := succeed(t, nil, mpitrace, "report", j.dir).stdout
+	text := succeed(t, nil, mpitrace, "report", "--full", j.dir).stdout
 	if strings.Contains(text, "in MPI: not timed") != (timing == profile.TimingOff) || strings.Contains(text, "is one standard error") != (timing == profile.TimingSampled) {
 		t.Errorf("%v: the report says\n%s", timing, text)
 	}

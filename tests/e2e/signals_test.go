@@ -175,7 +175,7 @@ func checkInterrupted(t *testing.T, s *session, dir string) {
 			t.Errorf("rank %d: state %v, %d messages, want 3 or more of one that still ran", p.Rank, p.State, sent.Count)
 		}
 	}
-	if report := succeed(t, nil, mpitrace, "report", dir); !strings.Contains(report.stdout, "partial") {
+	if report := succeed(t, nil, mpitrace, "report", "--full", dir); !strings.Contains(report.stdout, "partial") {
 		t.Errorf("the report does not say that it is partial:\n%s", report.stdout)
 	}
 	if text := s.text(); !s.closed && (!strings.Contains(text, "partial") || !strings.Contains(text, "the files are in "+dir)) {

@@ -245,7 +245,7 @@ func TestReportedSites(t *testing.T) {
 		{[]string{"--sort", "bytes", "--top", "1"}, []string{"swap_borders halo.c:", " 4.84 KiB"}, 1},
 		{[]string{"--top", "0"}, nil, 0},
 	} {
-		out := succeed(t, nil, append([]string{mpitrace, "report", j.dir}, test.flags...)...)
+		out := succeed(t, nil, append([]string{mpitrace, "report", "--full", j.dir}, test.flags...)...)
 		_, table, found := strings.Cut(out.stdout, "\ncall sites by ")
 		if found != (test.lines > 0) {
 			t.Errorf("%v: a table of call sites: %t", test.flags, found)

@@ -89,7 +89,7 @@ func checkPhaseTables(t *testing.T, dir string, sent map[string]volumes) {
 		got[s.Slice] = s.Bytes
 	}
 	diff(t, "bytes by slice in the report", want, got)
-	if text := succeed(t, nil, mpitrace, "report", dir).stdout; !regexp.MustCompile(`(?m)^solve .* 26 B$`).MatchString(text) {
+	if text := succeed(t, nil, mpitrace, "report", "--full", dir).stdout; !regexp.MustCompile(`(?m)^solve .* 26 B$`).MatchString(text) {
 		t.Errorf("no line of the slice solve with 26 bytes in\n%s", text)
 	}
 	python := testenv.Python(t)

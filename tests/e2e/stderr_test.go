@@ -129,7 +129,7 @@ func TestOwnStderr(t *testing.T) {
 				if got := string(readAll(t, filepath.Join(data, "part2"))); got != "HEAD\nBODY\n" {
 					t.Errorf("the program's file holds %q", got)
 				}
-				text, json := succeed(t, nil, mpitrace, "report", dir).stdout, succeed(t, nil, mpitrace, "report", "--json", dir).stdout
+				text, json := succeed(t, nil, mpitrace, "report", "--full", dir).stdout, succeed(t, nil, mpitrace, "report", "--json", dir).stdout
 				for _, want := range test.want {
 					if ranks := readRecordings(t, dir); len(ranks) != 1 || !strings.Contains(strings.Join(ranks[0].Messages, "\n"), want) {
 						t.Errorf("the recordings do not have the message %q", want)

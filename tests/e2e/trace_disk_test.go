@@ -31,7 +31,7 @@ func TestTraceFullDisk(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		collect := execute(t, nil, mpitrace, "collect", dir)
-		report := succeed(t, nil, mpitrace, "report", dir)
+		report := succeed(t, nil, mpitrace, "report", "--full", dir)
 		file, err := tracefile.Open(filepath.Join(dir, "trace.0.arrow"))
 		if err != nil {
 			t.Fatalf("%v\n%s%s", err, out.stderr, collect.stderr)

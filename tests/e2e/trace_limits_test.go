@@ -156,7 +156,7 @@ func TestTraceDamaged(t *testing.T) {
 				if err := os.Truncate(cut, 100); err != nil {
 					t.Fatal(err)
 				}
-				out := execute(t, nil, mpitrace, "report", dir)
+				out := execute(t, nil, mpitrace, "report", "--full", dir)
 				if !strings.Contains(out.stderr, filepath.Base(cut)) {
 					t.Errorf("%q does not name %s", out.stderr, cut)
 				}

@@ -291,7 +291,7 @@ func TestReadOnlyTraced(t *testing.T) {
 		succeed(t, nil, "chmod", "-R", "a+rX", dir)
 		succeed(t, nil, a.as("cp", "-r", "--preserve=timestamps", dir, own)...)
 		watched := watchFiles(t, dir, changes)
-		for _, args := range [][]string{{"analyze"}, {"analyze", "--json"}, {"export", "--events", "--format", "csv", "-o", "-"}, {"report"},
+		for _, args := range [][]string{{"analyze"}, {"analyze", "--json"}, {"export", "--events", "--format", "csv", "-o", "-"}, {"report", "--full"},
 			{"timeline", "-o", filepath.Join(a.home, "timeline.svg"), "--force"}, {"export", "--format", "perfetto", "-o", filepath.Join(a.home, "trace.json.gz"), "--force"}} {
 			command := func(run string) []string { return a.as(slices.Concat([]string{tool}, args, []string{run})...) }
 			read := succeed(t, nil, command(dir)...)

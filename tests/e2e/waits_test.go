@@ -326,7 +326,7 @@ func (m implementation) onTwoHosts(t *testing.T, lib, other, program string) (di
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_TRACE=on"}
 	line := append(m.launch(1, preload(lib, env, program)...), ":", "-n", "1")
 	out := succeed(t, nil, append(line, elsewhere(t, preload(other, env, program)...)...)...)
-	succeed(t, nil, mpitrace, "report", dir)
+	succeed(t, nil, mpitrace, "report", "--full", dir)
 	return dir, out.stdout
 }
 

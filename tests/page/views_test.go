@@ -63,7 +63,7 @@ func (p *tab) checkViews(run string) {
 // checkForms does the same for another command and what it shows.
 func (p *tab) checkForms(args ...string) {
 	p.Helper()
-	args = append(args, "--top", "all")
+	args = append(args, "--top", "all") // which makes report print all
 	var r struct {
 		Jobs     []struct{ Sections []views.Section }
 		Sections []views.Section // of no job

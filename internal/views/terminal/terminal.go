@@ -19,10 +19,16 @@ type Options struct {
 	ASCII bool   // print ASCII only
 	Width int    // characters in a line, to which tables are fitted; 0 for no limit
 	Whole string // how to see the columns that a narrow terminal leaves out
+	// Short cuts lines at Width, or at shortWidth if that is less, instead of breaking them, and
+	// writes a finding in two lines. It does not name the columns that do not fit.
+	Short bool
 }
 
 // nameWidth is the usual width of the first column, for whose sake other columns are left out.
 const nameWidth = 40
+
+// shortWidth is the largest width of a short report.
+const shortWidth = 100
 
 // callersWidth is the width of lines of callers if the width of lines is not
 // limited.
@@ -36,14 +42,20 @@ type writer struct {
 
 // Write writes sections as text.
 func Write(w io.Writer, sections []views.Section, o Options) error {
+	if o.Short {
+		o.Width = min(cmp.Or(o.Width, shortWidth), shortWidth)
+	}
 	out := &writer{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: o.Width}}
+	if o.Short {
+		out.w.Cut = func(line string) string { return text.First(line, o.Width, o.ASCII) }
+	}
 	first := true
 	for i := range sections {
 		if out.section(&sections[i], !first && !sections[i].Joined) {
 			first = false
 		}
 	}
-	if len(out.omitted) > 0 {
+	if len(out.omitted) > 0 && !o.Short {
 		out.line("left out to fit %d characters: %s (to see them: %s)", o.Width, strings.Join(out.omitted, ", "), o.Whole)
 	}
 	return out.w.Flush()
@@ -111,11 +123,19 @@ func (o *writer) findings(list []views.Highlight) {
 		if f.Share != "" {
 			f.Share = ", " + f.Share
 		}
-		if f.Uncertain != "" {
+		switch {
+		case f.Uncertain != "" && o.Short:
+			f.Share += " (uncertain)"
+		case f.Uncertain != "":
 			f.Share += fmt.Sprintf(" (uncertain: %s)", f.Uncertain)
 		}
-		o.line("%d. %s%s", i+1, f.Rule, f.Share)
-		o.line("   %s", f.Text)
+		head := fmt.Sprintf("%d. %s%s", i+1, f.Rule, f.Share)
+		if o.Short {
+			o.line("%s: %s", head, f.Text)
+		} else {
+			o.line("%s", head)
+			o.line("   %s", f.Text)
+		}
 		o.line("   Try: %s", f.Try)
 	}
 }
