@@ -27,9 +27,9 @@ func NewestTwo(dir string) (before, newest string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	programs := programsOf(runs[0].dir)
+	programs := programNames(runs[0].dir)
 	for _, r := range runs[1:] {
-		if programsOf(r.dir) == programs {
+		if programNames(r.dir) == programs {
 			return string(r.dir), string(runs[0].dir), nil
 		}
 	}
@@ -95,8 +95,8 @@ func startOf(d rundir.Dir) int64 {
 	return made.ModTime().UnixNano()
 }
 
-// programsOf returns the names of the programs of a run, in the order of its jobs.
-func programsOf(d rundir.Dir) string {
+// programNames returns the names of the programs of a run, in the order of its jobs.
+func programNames(d rundir.Dir) string {
 	info, _ := d.ReadInfo() // empty on an error; then the recordings tell
 	if len(info.Jobs) == 0 {
 		if run, err := Open([]string{string(d)}, Options{RunOnly: true}); err == nil {
