@@ -268,3 +268,16 @@ func TestBriefIsOfReport(t *testing.T) {
 		}
 	}
 }
+
+// TestShortText checks that a text takes the lines that it may have, and no more.
+func TestShortText(t *testing.T) {
+	words := strings.TrimSpace(strings.Repeat("computing 55 %, ", 30))
+	for lines, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 3} {
+		section := views.Section{Blocks: []views.Block{{Text: &views.Text{Text: words, Lines: lines}}}}
+		var b bytes.Buffer
+		testenv.NoError(t, terminal.Write(&b, []views.Section{section}, terminal.Options{Width: 80, Short: true}))
+		if n := strings.Count(b.String(), "\n"); n != want || n != views.LinesOf([]views.Section{section}) || !strings.HasSuffix(b.String(), "…\n") {
+			t.Errorf("%d lines: %d in\n%s", lines, n, b.String())
+		}
+	}
+}
