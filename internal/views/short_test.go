@@ -209,12 +209,14 @@ func TestBriefSize(t *testing.T) {
 	for i := range ranks {
 		ranks[i] = 2 * i // a set without ranges: 3.4 MB
 	}
-	s := *cases["imbalance"].jobs[0]
-	s.Ends = nil
-	for _, r := range ranks[:100_000] {
-		s.Ends = append(s.Ends, aggregate.End{Rank: r, State: profile.EndKilled, Signal: "SIGKILL"})
+	s := *cases["oversubscribed"].jobs[0]
+	s.Oversubscribed = slices.Clone(s.Oversubscribed)
+	for i := range s.Oversubscribed {
+		s.Oversubscribed[i].Ranks = profile.RankSetOf(ranks...)
 	}
-	s.RanksFinalized = 0
+	if found := findings.Of(&s, nil); !slices.ContainsFunc(found, func(f findings.Finding) bool { return f.Ranks.Len() == len(ranks) }) {
+		t.Errorf("no finding about %d ranks", len(ranks))
+	}
 	cases["many ranks"] = shortCase{[]*aggregate.Summary{&s}, cases["imbalance"].options}
 	path := cases["jobs"]
 	path.options.Path = strings.Repeat(`/"\`, 1300)
