@@ -59,13 +59,7 @@ reason. If DIR has several jobs, each is analysed separately.
   mpitrace analyze --json --interval 100ms mpitrace-app-20260102-150405
   mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := namedRun(cmd, args)
-			if err != nil {
-				return err
-			}
-			return o.run(cmd, rundir.Dir(dir))
-		},
+		RunE: onRun(o.run),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: one object per job")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 )
 
@@ -24,6 +25,17 @@ func namedRun(cmd *cobra.Command, args []string) (string, error) {
 		warn(cmd.ErrOrStderr(), "the newest run: "+run)
 	}
 	return run, err
+}
+
+// onRun returns the function of a command that works on the directory of a run.
+func onRun(do func(*cobra.Command, rundir.Dir) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		dir, err := namedRun(cmd, args)
+		if err != nil {
+			return err
+		}
+		return do(cmd, rundir.Dir(dir))
+	}
 }
 
 // namedRuns returns the two runs that the arguments name. If there are none, it returns the newest

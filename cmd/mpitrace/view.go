@@ -64,13 +64,7 @@ The command ends with Ctrl-C, or when nobody has looked for an hour.
   mpitrace view --port 8080 mpitrace-app-20260102-150405
   mpitrace run --view -- mpirun -n 4 ./app`,
 		Args: asUsage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := namedRun(cmd, args)
-			if err != nil {
-				return err
-			}
-			return o.run(cmd, rundir.Dir(dir))
-		},
+		RunE: onRun(o.run),
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.port, "port", 0, "listen on this `PORT` (default: the system chooses one)")

@@ -79,6 +79,17 @@ func bind(text string) string {
 	return numbers.ReplaceAllString(text, "$1$2"+bound)
 }
 
+// FirstLines returns a text in at most n lines of a width. What does not fit is cut as by First.
+func FirstLines(text string, n, width int, ascii bool) []string {
+	var b strings.Builder
+	Wrap(&b, bind(text), "", "", width)
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(b.String(), bound, " "), "\n"), "\n")
+	if len(lines) > n {
+		lines = append(lines[:n-1], First(strings.Join(lines[n-1:], " "), width, ascii))
+	}
+	return lines
+}
+
 // Wrap prints a text in lines of a width. The first line begins with first, all
 // others with others. A word that is longer than a line is cut.
 func Wrap(w io.Writer, text, first, others string, width int) {

@@ -25,6 +25,24 @@ func TestWrap(t *testing.T) {
 
 // Prose is broken at spaces, no matter in which pieces it is written. Tables
 // and pictures stay unchanged, and so does all text if there is no width.
+func TestFirstLines(t *testing.T) {
+	words := "lmp on 2 ranks: computing 55 %, waiting 41 %. Move work off rank 0."
+	for _, c := range []struct {
+		n, width int
+		want     string
+	}{
+		{2, 100, words},
+		{2, 50, "lmp on 2 ranks: computing 55 %, waiting 41 %. Move|work off rank 0."},
+		{2, 30, "lmp on 2 ranks: computing|55 %, waiting 41 %. Move work…"},
+		{1, 30, "lmp on 2 ranks: computing…"},
+		{3, 30, "lmp on 2 ranks: computing|55 %, waiting 41 %. Move work|off rank 0."},
+	} {
+		if got := strings.Join(FirstLines(words, c.n, c.width, false), "|"); got != c.want {
+			t.Errorf("%d lines of %d: got %q, want %q", c.n, c.width, got, c.want)
+		}
+	}
+}
+
 func TestWrapper(t *testing.T) {
 	const text = "short\n" +
 		"a line of prose that is longer than it may be\n" +

@@ -54,6 +54,8 @@ type Block struct {
 type Text struct {
 	Text string `json:"text"`
 	Tone Tone   `json:"tone,omitempty"`
+	// Lines is how many lines a short report may take for it; one if 0.
+	Lines int `json:"-"`
 }
 
 // Tone is how a text is meant. Most texts have none.
@@ -135,7 +137,7 @@ func (s *Section) Say(text string) { s.Toned("", text) }
 // Toned adds a sentence with a tone.
 func (s *Section) Toned(tone Tone, text string) {
 	if text != "" {
-		s.Blocks = append(s.Blocks, Block{Text: &Text{text, tone}})
+		s.Blocks = append(s.Blocks, Block{Text: &Text{Text: text, Tone: tone}})
 	}
 }
 

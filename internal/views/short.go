@@ -257,6 +257,8 @@ func lines(sections []Section) int {
 				n += 1 + len(b.List.Items)
 			case b.Table != nil:
 				n += 1 + len(b.Table.Rows)
+			case b.Text != nil:
+				n += max(1, b.Text.Lines)
 			default:
 				n++
 			}

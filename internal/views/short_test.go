@@ -209,12 +209,14 @@ func TestBriefSize(t *testing.T) {
 	for i := range ranks {
 		ranks[i] = 2 * i // a set without ranges: 3.4 MB
 	}
-	s := *cases["imbalance"].jobs[0]
-	s.Ends = nil
-	for _, r := range ranks[:100_000] {
-		s.Ends = append(s.Ends, aggregate.End{Rank: r, State: profile.EndKilled, Signal: "SIGKILL"})
+	s := *cases["oversubscribed"].jobs[0]
+	s.Oversubscribed = slices.Clone(s.Oversubscribed)
+	for i := range s.Oversubscribed {
+		s.Oversubscribed[i].Ranks = profile.RankSetOf(ranks...)
 	}
-	s.RanksFinalized = 0
+	if found := findings.Of(&s, nil); !slices.ContainsFunc(found, func(f findings.Finding) bool { return f.Ranks.Len() == len(ranks) }) {
+		t.Errorf("no finding about %d ranks", len(ranks))
+	}
 	cases["many ranks"] = shortCase{[]*aggregate.Summary{&s}, cases["imbalance"].options}
 	path := cases["jobs"]
 	path.options.Path = strings.Repeat(`/"\`, 1300)
@@ -265,6 +267,19 @@ func TestBriefIsOfReport(t *testing.T) {
 		c1 := j.Completeness
 		if c1.RanksExpected != s.RanksExpected || c1.RanksRecorded != s.RanksRecorded || c1.RanksFinalized != s.RanksFinalized || len(c1.Losses) != len(s.Losses) {
 			t.Errorf("%s: %+v", name, c1)
+		}
+	}
+}
+
+// TestShortText checks that a text takes the lines that it may have, and no more.
+func TestShortText(t *testing.T) {
+	words := strings.TrimSpace(strings.Repeat("computing 55 %, ", 30))
+	for lines, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 3} {
+		section := views.Section{Blocks: []views.Block{{Text: &views.Text{Text: words, Lines: lines}}}}
+		var b bytes.Buffer
+		testenv.NoError(t, terminal.Write(&b, []views.Section{section}, terminal.Options{Width: 80, Short: true}))
+		if n := strings.Count(b.String(), "\n"); n != want || n != views.LinesOf([]views.Section{section}) || !strings.HasSuffix(b.String(), "…\n") {
+			t.Errorf("%d lines: %d in\n%s", lines, n, b.String())
 		}
 	}
 }

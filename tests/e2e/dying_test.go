@@ -112,6 +112,7 @@ func dieOften(t *testing.T, m implementation, program string, w way) string {
 		if t.Failed() {
 			t.Fatalf("mpitrace said\n%s", with.talk)
 		}
+		with.talk += execute(t, nil, mpitrace, "report", "--full", dir).stdout
 		bare, recorded = append(bare, without.String()), append(recorded, with.String()+"\n"+with.talk)
 		seen[without.outcome] = true
 		if seen[with.outcome] && with.says(w) {
@@ -127,7 +128,7 @@ func dieOften(t *testing.T, m implementation, program string, w way) string {
 type death struct {
 	outcome
 	announced [dyingRanks]uint64 // number of calls that each rank has announced
-	talk      string             // stdout and stderr
+	talk      string             // stdout and stderr, and then the full report
 }
 
 // says reports whether the report describes how the rank ended.

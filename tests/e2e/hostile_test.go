@@ -93,7 +93,7 @@ func TestHostileNames(t *testing.T) {
 	for _, dir := range []string{merged, recorded} {
 		name := filepath.Base(dir)
 		for _, args := range [][]string{
-			{"report", "--top", "all"}, {"report", "--json"}, {"report", "--rank", "1"}, {"report", "--rank", "1", "--json"},
+			{"report"}, {"report", "--top", "all"}, {"report", "--json"}, {"report", "--rank", "1"}, {"report", "--rank", "1", "--json"},
 			{"diff", merged}, {"diff", "--json", merged}, {"export", "--format", "csv", "-o", "-"}, {"export", "--format", "json", "-o", "-"},
 		} {
 			out := execute(t, []string{"LANG=C.UTF-8"}, slices.Concat([]string{mpitrace}, args, []string{dir})...)

@@ -143,7 +143,7 @@ func TestHostileJob(t *testing.T) {
 			}
 		}
 		checkHarmless(t, "run", j.stderr)
-		for _, args := range [][]string{{"report", "--top", "all"}, {"report", "--json"}, {"report", "--rank", "0"}, {"export", "--format", "csv", "-o", "-"}} {
+		for _, args := range [][]string{{"report"}, {"report", "--brief", "--json"}, {"report", "--top", "all"}, {"report", "--json"}, {"report", "--rank", "0"}, {"export", "--format", "csv", "-o", "-"}} {
 			out := succeed(t, nil, append([]string{mpitrace}, append(args, j.dir)...)...)
 			checkHarmless(t, strings.Join(args, " "), out.stdout+out.stderr)
 		}

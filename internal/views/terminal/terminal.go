@@ -86,6 +86,10 @@ func (o *writer) block(b *views.Block) {
 	switch {
 	case b.Text != nil && b.Text.Tone == views.Code:
 		fmt.Fprintf(o.w.W, "  %s\n", o.ascii(b.Text.Text))
+	case b.Text != nil && o.Short && b.Text.Lines > 1:
+		for _, line := range text.FirstLines(o.ascii(b.Text.Text), b.Text.Lines, o.Width, o.ASCII) {
+			o.line("%s", line)
+		}
 	case b.Text != nil:
 		o.line("%s", b.Text.Text)
 	case b.Fact != nil:
