@@ -273,3 +273,20 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 }
+
+// TestMostlyForOneRank checks that a rank is named for which others wait in a collective only if they
+// wait for it more than half of the time.
+func TestMostlyForOneRank(t *testing.T) {
+	for second, want := range map[float64]Finding{
+		5.9: {Ranks: profile.RankSetOf(2), Text: "Ranks wait 11.9 s in Allreduce at step app.c:7 on world, mostly for rank 2, which comes last."},
+		6:   {Text: "Ranks wait 12.0 s in Allreduce at step app.c:7 on world for 2 ranks, which come last in turn."},
+	} {
+		wait := trace.WaitState{Pattern: trace.WaitAtNxN, Rank: 0, Peer: 2, Call: "Allreduce", Callsite: "step app.c:7", Communicator: "world", Count: 1, Time: 6, Share: 6. / 40}
+		other := wait
+		other.Rank, other.Peer, other.Time, other.Share = 2, 0, second, second/40
+		f := collectiveWaits(&facts{computing(5, 5, 5, 5), &trace.Result{Ranks: 4, Runtime: 10, WaitStates: []trace.WaitState{wait, other}}})
+		if f == nil || f.Text != want.Text || f.Ranks.Compare(want.Ranks) != 0 {
+			t.Errorf("%g: %+v", second, f)
+		}
+	}
+}
