@@ -201,6 +201,33 @@ func TestWaitSite(t *testing.T) {
 	}
 }
 
+// TestWaitSiteOfOthers checks that a call site is named where only the others call, and none where
+// ranks lose less than half of the time: the imbalance costs 4 × 3 s.
+func TestWaitSiteOfOthers(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		seconds float64 // of ranks 0, 1 and 3 in Recv; the rest of their 15 s is in Allreduce
+		ranks   int
+		most    int
+		want    string
+	}{
+		{"of the others", 14, 3, 3, "Recv"},
+		{"of the slow one too", 14, 3, 2, ""},
+		{"at two call sites", 9.5, 3, 3, "Recv"},
+		{"at several call sites", 5.9, 3, 3, ""},
+	} {
+		s := computing(5, 5, 9, 5)
+		all := &s.CallSites[0] // of which 5.9 s are not enough
+		all.PerRank.MeanNs, all.PerRank.MinNs, all.OwnNs = 5.9e9/4, 0, 5.9e9
+		recv := aggregate.CallSite{Site: aggregate.Site{NamedPlace: aggregate.NamedPlace{Label: "step app.c:9"}}, Call: "Recv", Class: profile.P2P.String(),
+			Totals: aggregate.Totals{OwnNs: uint64(1e9 * test.seconds)}, PerRank: aggregate.RankSpread{Ranks: test.ranks, MinRank: 0, MaxRank: test.most, MeanNs: 1e9 * test.seconds / 3}}
+		s.CallSites = append(s.CallSites, recv)
+		if f := loadImbalance(&facts{s, nil}); f == nil || f.Call != test.want {
+			t.Errorf("%s: %+v", test.name, f)
+		}
+	}
+}
+
 func TestOversubscribed(t *testing.T) {
 	waited := 0.25
 	two := profile.Oversubscription{Reason: profile.TooFewProcessors, Host: "a", Ranks: profile.RankSetOf(0, 1), Threads: 2, Count: 1,
