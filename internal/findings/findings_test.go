@@ -201,6 +201,33 @@ func TestWaitSite(t *testing.T) {
 	}
 }
 
+// TestWaitSiteOfOthers checks that a call site is named where only the others call, and none where
+// ranks lose less than half of the time: the imbalance costs 4 × 3 s.
+func TestWaitSiteOfOthers(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		seconds float64 // of ranks 0, 1 and 3 in Recv; the rest of their 15 s is in Allreduce
+		ranks   int
+		most    int
+		want    string
+	}{
+		{"of the others", 14, 3, 3, "Recv"},
+		{"of the slow one too", 14, 3, 2, ""},
+		{"at two call sites", 9.5, 3, 3, "Recv"},
+		{"at several call sites", 5.9, 3, 3, ""},
+	} {
+		s := computing(5, 5, 9, 5)
+		all := &s.CallSites[0] // of which 5.9 s are not enough
+		all.PerRank.MeanNs, all.PerRank.MinNs, all.OwnNs = 5.9e9/4, 0, 5.9e9
+		recv := aggregate.CallSite{Site: aggregate.Site{NamedPlace: aggregate.NamedPlace{Label: "step app.c:9"}}, Call: "Recv", Class: profile.P2P.String(),
+			Totals: aggregate.Totals{OwnNs: uint64(1e9 * test.seconds)}, PerRank: aggregate.RankSpread{Ranks: test.ranks, MinRank: 0, MaxRank: test.most, MeanNs: 1e9 * test.seconds / 3}}
+		s.CallSites = append(s.CallSites, recv)
+		if f := loadImbalance(&facts{s, nil}); f == nil || f.Call != test.want {
+			t.Errorf("%s: %+v", test.name, f)
+		}
+	}
+}
+
 // TestNoCore checks the findings about ranks that had no core for a part of their 10 s.
 func TestNoCore(t *testing.T) {
 	share := 0.25
@@ -302,6 +329,23 @@ func TestCancelled(t *testing.T) {
 		}
 		if found := Of(s, nil); len(found) != 1 || found[0].Text != test.want {
 			t.Errorf("%s: %+v", test.name, found)
+		}
+	}
+}
+
+// TestMostlyForOneRank checks that a rank is named for which others wait in a collective only if they
+// wait for it more than half of the time.
+func TestMostlyForOneRank(t *testing.T) {
+	for second, want := range map[float64]Finding{
+		5.9: {Ranks: profile.RankSetOf(2), Text: "Ranks wait 11.9 s in Allreduce at step app.c:7 on world, mostly for rank 2, which comes last."},
+		6:   {Text: "Ranks wait 12.0 s in Allreduce at step app.c:7 on world for 2 ranks, which come last in turn."},
+	} {
+		wait := trace.WaitState{Pattern: trace.WaitAtNxN, Rank: 0, Peer: 2, Call: "Allreduce", Callsite: "step app.c:7", Communicator: "world", Count: 1, Time: 6, Share: 6. / 40}
+		other := wait
+		other.Rank, other.Peer, other.Time, other.Share = 2, 0, second, second/40
+		f := collectiveWaits(&facts{computing(5, 5, 5, 5), &trace.Result{Ranks: 4, Runtime: 10, WaitStates: []trace.WaitState{wait, other}}})
+		if f == nil || f.Text != want.Text || f.Ranks.Compare(want.Ranks) != 0 {
+			t.Errorf("%g: %+v", second, f)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func imbalanceOf(j *facts) *Finding {
 	if least := 2*p.UsefulMeanNs - p.UsefulMaxNs; p.Ranks == 2 && least > 0 { // one other rank
 		f.Cause = fmt.Sprintf("rank %d computes %s times as long as the other", p.UsefulMaxRank, text.Number(p.UsefulMaxNs/least))
 	}
-	if site := waitSite(j, slow); site != nil {
+	if site := waitSite(j, slow, over*float64(p.Ranks)); site != nil {
 		f.Call, f.Callsite = site.Call, site.String()
 		others := "others wait"
 		if j.RanksRecorded-slow.Len() == 1 {
@@ -166,16 +166,32 @@ func slowRanks(j *facts) profile.RankSet {
 	return profile.RankSetOf(slow...)
 }
 
-// waitSite returns the call site at which all ranks waited most for slow ones; the rank with the
-// shortest time there must be a slow one. It returns nil if there is no such call site. It ignores
-// calls that never wait (Irecv), which may also take long where ranks share cores.
-func waitSite(j *facts, slow profile.RankSet) *aggregate.CallSite {
-	return j.longestSite(func(c *aggregate.CallSite) float64 {
-		if profile.TraitsOf(c.Call).Any(profile.TraitBlocks) && c.PerRank.Ranks == j.RanksRecorded && slow.Contains(c.PerRank.MinRank) {
+// waitedThere is the least part of the time lost by an imbalance at the call site that is named: the
+// other ranks may wait at several.
+const waitedThere = 0.5
+
+// waitSite returns the call site at which the others waited most for slow ranks, if they lost most of
+// lostNs there; otherwise nil. All ranks call there, and a slow one has the shortest time, or only the
+// others do. Calls that never wait (Irecv) may also take long where ranks share cores: they do not
+// count.
+func waitSite(j *facts, slow profile.RankSet, lostNs float64) *aggregate.CallSite {
+	waited := func(c *aggregate.CallSite) float64 {
+		r := &c.PerRank
+		switch {
+		case !profile.TraitsOf(c.Call).Any(profile.TraitBlocks):
+			return 0
+		case r.Ranks == j.RanksRecorded && slow.Contains(r.MinRank):
 			return aboveLeast(c)
+		case r.Ranks <= j.RanksRecorded-slow.Len() && !slow.Contains(r.MinRank) && !slow.Contains(r.MaxRank):
+			return float64(c.OwnNs)
 		}
 		return 0
-	})
+	}
+	site := j.longestSite(waited)
+	if site == nil || waited(site) < waitedThere*lostNs {
+		return nil
+	}
+	return site
 }
 
 // aboveLeast returns by how much the time of all ranks at a call site exceeds what it would be if

@@ -95,12 +95,19 @@ func collectiveWaits(j *facts) *Finding {
 	if g == nil || g.share < collectiveLeast {
 		return nil
 	}
-	last := g.peer()
-	f := g.of(j)
+	f, last := g.of(j), g.peer()
+	site := place(f.Call, f.Callsite)
+	f.Text = fmt.Sprintf("Ranks wait %s in %s on %s", seconds(g.seconds), site, g.longest.Communicator)
+	if g.peers[last] <= g.seconds/2 {
+		f.Text += fmt.Sprintf(" for %s, which come last in turn.", text.CountOf(len(g.peers), "rank"))
+		f.Cause = "for ranks that come last in turn, in " + site
+		f.Try = "See what differs from step to step before this call, or make the call less often."
+		return f
+	}
 	f.Ranks = profile.RankSetOf(last)
-	f.Text = fmt.Sprintf("Ranks wait %s in %s on %s, mostly for rank %d, which comes last.", seconds(g.seconds), place(f.Call, f.Callsite), g.longest.Communicator, last)
+	f.Text += fmt.Sprintf(", mostly for rank %d, which comes last.", last)
+	f.Cause = fmt.Sprintf("mostly for rank %d, in %s", last, site)
 	f.Try = tryCollective(f.Call, last)
-	f.Cause = fmt.Sprintf("mostly for rank %d, in %s", last, place(f.Call, f.Callsite))
 	return f
 }
 
