@@ -186,10 +186,14 @@ func (j *facts) totalNs() float64 {
 
 // shareOf returns a time as a share of ranks × run time.
 func (j *facts) shareOf(ns float64) float64 {
-	if total := j.totalNs(); total > 0 {
-		return min(ns/total, 1) // an estimate may be more
+	total := j.totalNs()
+	switch {
+	case total <= 0:
+		return 0
+	case !j.exact():
+		return min(ns/total, 1) // estimates may be more
 	}
-	return 0
+	return ns / total
 }
 
 // exact reports whether all calls were timed.
