@@ -13,7 +13,7 @@ type RankCores struct {
 	// NoCore is the share of the rank's time in which it had no core, see profile.NoCoreOf.
 	NoCore        *float64 `json:"no_core"`
 	NoCoreAtLeast bool     `json:"no_core_at_least,omitempty"`
-	Available     *float64 `json:"available"` // cores, see profile.CoresOf
+	Available     *float64 `json:"available"` // cores, see availableCores
 	// Used is the number of cores that the rank used outside MPI: useful CPU time ÷ time outside MPI.
 	Used *float64 `json:"used"`
 	// UsefulCPUS is CPU time outside MPI, in seconds.
@@ -149,7 +149,7 @@ func (j *Job) oversubscriptions() []profile.Oversubscription {
 func (j *Job) addAvailable() {
 	ps := j.ordered()
 	j.eachHost(func(at []int32, placed []profile.PlacedProcess) {
-		for k, cores := range profile.CoresOf(placed) {
+		for k, cores := range availableCores(placed) {
 			c := ps[at[k]].Cores
 			if cores == 0 || c == nil {
 				continue
@@ -216,4 +216,45 @@ func quotient(a, b float64, known bool) *float64 {
 	}
 	q := a / b
 	return &q
+}
+
+// availableCores returns how many cores each process of a host has: those of its affinity mask, each
+// divided among the processes that may run on it, but not more than its part of the limit of its
+// control group. It is 0 if that is not known. A core with several hardware threads counts once.
+func availableCores(ps []profile.PlacedProcess) []float64 {
+	processors := map[string][]int{} // by mask
+	sharing := map[int]int{}         // number of processes by processor
+	limited := map[uint64]int{}      // number of processes by control group
+	for i := range ps {
+		at := ps[i].Placement
+		if at == nil {
+			continue
+		}
+		mask, known := processors[at.Processors]
+		if !known {
+			mask, _ = profile.ParseProcessors(at.Processors)
+			processors[at.Processors] = mask
+		}
+		for _, n := range mask {
+			sharing[n]++
+		}
+		limited[at.LimitGroup]++
+	}
+	out := make([]float64, len(ps))
+	for i := range ps {
+		at := ps[i].Placement
+		if at == nil {
+			continue
+		}
+		for _, n := range processors[at.Processors] {
+			out[i] += 1 / float64(sharing[n])
+		}
+		if at.NodeCores > 0 && at.NodeProcessors > at.NodeCores {
+			out[i] *= float64(at.NodeCores) / float64(at.NodeProcessors)
+		}
+		if at.CPULimit > 0 {
+			out[i] = min(out[i], at.CPULimit/float64(limited[at.LimitGroup]))
+		}
+	}
+	return out
 }

@@ -57,3 +57,20 @@ func (t Times) OwnShare() float64 {
 // LifetimesUnknown reports whether several threads made calls and their lifetimes are not
 // known, as in recordings before version 9.
 func (t Times) LifetimesUnknown() bool { return t.Lifetimes == 0 && t.Threads > 1 }
+
+// NoCoreOf returns the share of time in which a process had no processor. Recordings
+// before version 9 have no ThreadUse, but the delay of the main thread in their Usage.
+// The share is not known, and nil returned, if the process did not finalize, or if the
+// kernel does not count that time.
+func NoCoreOf(state State, times Times, threads *ThreadUse, usage Usage) *NoCore {
+	own, _ := times.Application()
+	switch {
+	case state != Finalized || own <= 0:
+		return nil
+	case threads != nil:
+		return &NoCore{min(float64(threads.DelayNs)/float64(times.OfThreads()), 1), threads.Incomplete}
+	case usage.DelayKnown && usage.WallNs > 0:
+		return &NoCore{min(float64(usage.RunDelayNs)/float64(usage.WallNs), 1), times.Threads > 1}
+	}
+	return nil
+}

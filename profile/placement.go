@@ -73,45 +73,6 @@ type Usage struct {
 	DelayKnown bool   `json:"delay_known"`
 }
 
-// ThreadUse holds what is known of the threads of a process at the start of
-// MPI_Finalize.
-type ThreadUse struct {
-	// Busy is the number of threads that used a processor: those of the process with
-	// at least 5 % of the CPU time of the busiest. Threads that had ended do not count.
-	Busy int `json:"busy"`
-	// CPUNs and DelayNs are sums over the threads that made calls, over their
-	// lifetimes (see Profile.Lifetimes): their CPU time, and the time in which they
-	// were ready to run but had no processor.
-	CPUNs   uint64 `json:"cpu_ns"`
-	DelayNs uint64 `json:"delay_ns"`
-	// Incomplete reports whether the two sums lack some threads.
-	Incomplete bool `json:"incomplete,omitempty"`
-}
-
-// NoCore is the time in which a process had no processor, as a share of the time of
-// its threads that make calls (see Times.OfThreads).
-type NoCore struct {
-	Share   float64 // at most 1
-	AtLeast bool    // some threads are not included
-}
-
-// NoCoreOf returns the share of time in which a process had no processor. Recordings
-// before version 9 have no ThreadUse, but the delay of the main thread in their Usage.
-// The share is not known, and nil returned, if the process did not finalize, or if the
-// kernel does not count that time.
-func NoCoreOf(state State, times Times, threads *ThreadUse, usage Usage) *NoCore {
-	own, _ := times.Application()
-	switch {
-	case state != Finalized || own <= 0:
-		return nil
-	case threads != nil:
-		return &NoCore{min(float64(threads.DelayNs)/float64(times.OfThreads()), 1), threads.Incomplete}
-	case usage.DelayKnown && usage.WallNs > 0:
-		return &NoCore{min(float64(usage.RunDelayNs)/float64(usage.WallNs), 1), times.Threads > 1}
-	}
-	return nil
-}
-
 // TotalUsage returns the sum over the slices; ok is false if no usage is known.
 // If the process was killed, its last slice is missing.
 func TotalUsage(slices []Usage) (sum Usage, ok bool) {

@@ -214,8 +214,11 @@ func (j *facts) noCore() bool { return j.Tree != nil && j.Tree.NoCore > noCoreLa
 
 // shareOf returns a time as a share of ranks × run time.
 func (j *facts) shareOf(ns float64) float64 {
-	if j.Tree == nil {
+	switch {
+	case j.Tree == nil:
 		return 0
+	case !j.exact():
+		return min(j.Tree.ShareOf(ns), 1) // estimates may be more
 	}
 	return j.Tree.ShareOf(ns)
 }

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
     pthread_barrier_wait(&computed);
     printf("ok\n%lld %lld %d\n", least[0] + least[1], most[0] + most[1], busy_threads());
     fflush(stdout);
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "killed") == 0)
         raise(SIGKILL);
     int rc = MPI_Finalize();
     pthread_barrier_wait(&finalized);

@@ -10,12 +10,12 @@ import (
 // RandomThreads returns a job with a random number of ranks, of threads and of waits, on a random
 // number of cores. No thread is longer in MPI than it lives, and no process has more CPU time than
 // its threads and cores allow. Half of the jobs have ranks with earlier recordings, which lack
-// lifetimes and ThreadUse, with estimated times, or without MPI_Finalize.
+// lifetimes and ThreadUse, with unknown cores, with estimated times, or without MPI_Finalize.
 func RandomThreads(seed uint64) profile.List {
 	r := rand.New(rand.NewPCG(seed, 40))
 	j := New(fmt.Sprintf("threads%d", seed), 1+r.IntN(12))
 	j.PerNode = 1 + r.IntN(j.Ranks)
-	mixed, run := r.IntN(2) == 0, uint64(50_000_000+r.Int64N(2_000_000_000))
+	gap, run := r.IntN(2*randomGaps), uint64(50_000_000+r.Int64N(2_000_000_000))
 	cores := 1 + r.IntN(8)
 	var out profile.List
 	for rank := range j.Ranks {
@@ -25,8 +25,8 @@ func RandomThreads(seed uint64) profile.List {
 		own := run - min(run/2, uint64(r.Int64N(int64(run)))) // ranks may end early
 		b.FinalizeStart = b.InitEnd + int64(own)
 		b.randomThreads(r, own, cores)
-		if mixed {
-			b.randomGaps(r)
+		if r.IntN(2) == 0 {
+			b.randomGap(gap)
 		}
 		if b.State == profile.Finalized {
 			b.End = b.FinalizeStart + finalizing
@@ -83,9 +83,11 @@ func (b *rows) randomCall(r *rand.Rand, ns uint64) {
 	}
 }
 
-// randomGaps removes something from a profile.
-func (b *rows) randomGaps(r *rand.Rand) {
-	switch r.IntN(5) {
+const randomGaps = 4
+
+// randomGap removes something from a profile, or nothing.
+func (b *rows) randomGap(gap int) {
+	switch gap {
 	case 0:
 		b.Lifetimes, b.ThreadUse = 0, nil
 	case 1:

@@ -147,24 +147,24 @@ static bool add_cpu_time(mt_cpu_times *times, uint64_t cpu)
     return true;
 }
 
-// Reads the CPU time of each thread of the process. Returns false if that of any is not
-// known.
+// Reads the CPU time of each thread of the process. Threads that end meanwhile do not
+// count. Returns false if the kernel does not count CPU times, or if there is no memory.
 static bool read_cpu_times(mt_cpu_times *times)
 {
     DIR *tasks = opendir("/proc/self/task");
     if (!tasks)
         return false;
-    bool complete = true;
-    for (struct dirent *entry; complete && (entry = readdir(tasks));) {
+    bool room = true;
+    for (struct dirent *entry; room && (entry = readdir(tasks));) {
         mt_thread_use use;
         char *rest;
         long thread = strtol(entry->d_name, &rest, 10);
-        if (*rest != '\0' || thread <= 0)
-            continue; // . and ..
-        complete = mt_usage_of_thread(thread, &use) && add_cpu_time(times, use.cpu);
+        bool named = *rest == '\0' && thread > 0; // not . and ..
+        if (named && mt_usage_of_thread(thread, &use))
+            room = add_cpu_time(times, use.cpu);
     }
     closedir(tasks);
-    return complete && times->count > 0;
+    return room && times->count > 0;
 }
 
 enum { MT_BUSY = 20 }; // a thread is busy that has this fraction of the CPU time of the busiest
