@@ -78,6 +78,7 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	if err != nil {
 		return err
 	}
+	info, _ := dir.ReadInfo() // empty on an error; then programs are not named
 	jobs := trace.Jobs(traces)
 	if o.waits != "" && len(jobs) > 1 {
 		return usage(fmt.Errorf("--waits %s: there are %d jobs, but the table has only ranks to tell processes apart", o.waits, len(jobs)))
@@ -97,7 +98,7 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 		if i > 0 && !o.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		if err := o.show(cmd.OutOrStdout(), found); err != nil {
+		if err := o.show(cmd.OutOrStdout(), info, found); err != nil {
 			return err
 		}
 	}
@@ -149,8 +150,8 @@ func analyze(log io.Writer, job []profile.EventSource, interval time.Duration, m
 	return found, waits, err
 }
 
-func (o *analyzeOptions) show(w io.Writer, found *trace.Result) error {
-	sections := views.Trace(found, views.Options{Top: int(o.top)})
+func (o *analyzeOptions) show(w io.Writer, info *rundir.Info, found *trace.Result) error {
+	sections := views.Trace(found, views.Options{Top: int(o.top), Info: info})
 	if o.json {
 		return writeDocument(w, found, sections)
 	}

@@ -21,7 +21,8 @@ const mostLongestWaits = 1000
 // analysis makes the sections of the analysis of a trace.
 type analysis struct {
 	*trace.Result
-	top int // entries of each list that are shown at first; all if negative
+	top      int              // entries of each list that are shown at first; all if negative
+	programs text.ProgramList // of the job, if it has several
 }
 
 // Trace returns the sections of the analysis of a trace.
@@ -32,7 +33,7 @@ func traceSections(found *trace.Result, o Options) []Section {
 	if found == nil {
 		return nil
 	}
-	a := &analysis{found, o.Top}
+	a := &analysis{found, o.Top, o.programsOf(found.Run)}
 	sections := []Section{a.traced(), a.efficiencies(), a.times(), a.waits(), a.places(), a.eager(), a.path(), a.matching()}
 	for i := range sections[1:] {
 		sections[1+i].Sub = true
@@ -40,9 +41,25 @@ func traceSections(found *trace.Result, o Options) []Section {
 	return sections
 }
 
+// programsOf returns the programs of a job that has several; nil for others.
+func (o *Options) programsOf(job string) text.ProgramList {
+	if o.Info == nil {
+		return nil
+	}
+	for i := range o.Info.Jobs {
+		if j := &o.Info.Jobs[i]; j.Run == job {
+			return j.Programs
+		}
+	}
+	return nil
+}
+
 func (a *analysis) traced() Section {
 	out := Section{ID: "trace", Title: "Trace"}
 	ranks := text.CountOf(a.Size, "rank")
+	if len(a.programs) > 1 {
+		ranks = a.programs.String()
+	}
 	if a.Ranks < a.Size {
 		ranks = fmt.Sprintf("%d of %d ranks", a.Ranks, a.Size)
 	}
@@ -65,6 +82,9 @@ func (a *analysis) efficiencies() Section {
 		out.Say("efficiencies are not known: no rank finalized")
 	default:
 		out.Say("efficiencies and the critical path are not known: the traces do not have all calls")
+	}
+	if p != nil && len(a.programs) > 1 {
+		out.Say("the programs do different work: mpitrace report has the load balance within each")
 	}
 	out.Say(lifetimes(a.LifetimesUnknown))
 	shared(&out, a.Oversubscribed, a.Ranks)
