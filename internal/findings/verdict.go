@@ -17,13 +17,17 @@ import (
 const (
 	dominates   = 0.8  // with at least this share of computing, computing dominates
 	worthInit   = 0.01 // least time of MPI_Init and of MPI_Finalize that is named, as a share of the run time
+	mostName    = 40   // columns of the name of a program
 	mostlyKnown = 0.5  // least share of the time in MPI that its cause explains
 )
 
 // verdict returns one or two sentences: how the time of the job divides, whether the run can be
 // trusted, and what to do or to record next.
 func (j *facts) verdict(found []Finding) string {
-	who := fmt.Sprintf("%s on %s", j.Program, text.CountOf(max(j.RanksExpected, j.RanksRecorded), "rank"))
+	who := fmt.Sprintf("%s on %s", text.First(text.Line(j.Program), mostName, false), text.CountOf(max(j.RanksExpected, j.RanksRecorded), "rank"))
+	if j.Programs.Several() {
+		who = j.Programs.OnRanks()
+	}
 	bad := ""
 	if len(found) > 0 && found[0].Rule == EndedBadly {
 		bad = joined(found[0].Text, found[0].Try)

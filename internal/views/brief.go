@@ -24,6 +24,7 @@ type brief struct {
 // briefJob is a job of a brief. The job that used most of the time is the first.
 type briefJob struct {
 	Program         string         `json:"program"`
+	Verdict         string         `json:"verdict"`
 	WallTimeS       float64        `json:"wall_time_s,omitempty"` // absent if it is not known
 	Findings        []briefFinding `json:"findings"`              // the most important first
 	FindingsLeftOut int            `json:"findings_left_out"`
@@ -79,7 +80,9 @@ func BriefJSON(version int, path string, jobs []*aggregate.Summary, options func
 func briefOf(s *aggregate.Summary, o Options) briefJob {
 	out := briefJob{Program: s.Program, WallTimeS: s.WallTimeS, TimesUnknown: findings.TimesUnknown(s), Next: next(s, o),
 		Completeness: completeness{s.RanksExpected, s.RanksRecorded, s.RanksFinalized, slices.Concat(s.Losses, lossesOfRun(o.Missing)), 0}}
-	for _, f := range findings.Of(s, o.Traced) {
+	judged := findings.ReportOf(s, o.Traced)
+	out.Verdict = judged.Verdict
+	for _, f := range judged.Findings {
 		ranks, _ := f.Ranks.MarshalText() // which has no error
 		out.Findings = append(out.Findings, briefFinding{f, string(ranks), f.Ranks.Len()})
 	}
@@ -102,7 +105,7 @@ func (b *brief) cut(limits briefLimits) *brief {
 	shorten(&out.Run)
 	for i := range out.Jobs {
 		j := &out.Jobs[i]
-		shorten(&j.Program, &j.TimesUnknown)
+		shorten(&j.Program, &j.Verdict, &j.TimesUnknown)
 		all := len(j.Findings)
 		j.Findings = slices.Concat([]briefFinding{}, j.Findings[:min(all, limits.findings)])
 		j.FindingsLeftOut = all - len(j.Findings)

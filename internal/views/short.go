@@ -15,7 +15,7 @@ import (
 const (
 	shortLines = 25
 
-	verdictLines = 2  // that are left for the verdict
+	verdictLines = 2  // of the verdict
 	shortName    = 30 // columns of a name,
 	shortSite    = 44 // of a call site,
 	shortPath    = 40 // of the path of a run and
@@ -25,10 +25,11 @@ const (
 	shortSites    = 5
 	shortLosses   = 2 // kinds
 	shortJobs     = 3
+	shortPrograms = 3
 )
 
 // shortLimits are the numbers of entries in the lists of a short report.
-type shortLimits struct{ findings, sites, losses, jobs int }
+type shortLimits struct{ findings, sites, losses, jobs, programs int }
 
 // Short returns the sections of a short report: what matters most of what Of returns, in the same
 // words. terminal.Options.Short writes them in at most shortLines lines. Of several jobs, it shows
@@ -39,15 +40,18 @@ func Short(jobs []*aggregate.Summary, options func(*aggregate.Summary) Options) 
 	}
 	job := mostUsedFirst(jobs)[0]
 	s := &report{Summary: job, Options: options(job)}
-	parts := shortParts{findings: s.findings(), sites: s.sites(), run: s.inOneLine(), next: next(s.Summary, s.Options)}
+	parts := shortParts{verdict: s.inTwoLines(), findings: s.findings(), sites: s.sites(), run: s.inOneLine(), next: next(s.Summary, s.Options)}
 	if len(jobs) > 1 {
 		parts.jobs, parts.most = jobTable(jobs), slices.Index(jobs, job)+1
 	}
+	if s.Programs.Several() {
+		parts.programs = programTable(s.Programs)
+	}
 	parts.losses = slices.Concat(s.Losses, lossesOfRun(s.Missing))
-	limits := shortLimits{shortFindings, shortSites, shortLosses, shortJobs}
+	limits := shortLimits{shortFindings, shortSites, shortLosses, shortJobs, shortPrograms}
 	for {
 		sections := parts.sections(limits)
-		if lines(sections) <= shortLines-verdictLines || !limits.lower() {
+		if lines(sections) <= shortLines || !limits.lower() {
 			return Finish(sections...)
 		}
 	}
@@ -74,7 +78,7 @@ func (l *shortLimits) lower() bool {
 	for _, n := range []struct {
 		limit *int
 		least int
-	}{{&l.sites, 3}, {&l.jobs, 2}, {&l.losses, 1}, {&l.sites, 1}, {&l.findings, 1}, {&l.jobs, 0}, {&l.losses, 0}, {&l.sites, 0}} {
+	}{{&l.sites, 3}, {&l.jobs, 2}, {&l.programs, 2}, {&l.losses, 1}, {&l.sites, 1}, {&l.findings, 1}, {&l.jobs, 0}, {&l.programs, 0}, {&l.losses, 0}, {&l.sites, 0}} {
 		if *n.limit > n.least {
 			*n.limit--
 			return true
@@ -87,6 +91,8 @@ func (l *shortLimits) lower() bool {
 type shortParts struct {
 	jobs     *Table // nil for one job
 	most     int    // the number of the job that is shown
+	programs *Table // nil for one program
+	verdict  Section
 	run      Section
 	findings Section
 	sites    Section
@@ -95,13 +101,17 @@ type shortParts struct {
 }
 
 func (p *shortParts) sections(limits shortLimits) []Section {
-	jobs, which, run := Section{ID: "jobs", Title: "Jobs"}, Section{ID: "job", Title: "Job"}, p.run
+	jobs, which, verdict := Section{ID: "jobs", Title: "Jobs"}, Section{ID: "job", Title: "Job"}, p.verdict
 	if p.jobs != nil {
 		if limits.jobs > 0 {
 			jobs.Add(shortTable(p.jobs, limits.jobs, "job", "program", "ranks", "time_ns", "record"))
 		}
 		which.Say(fmt.Sprintf("job %d of %s, which used most time (ranks × time):", p.most, text.Count(len(p.jobs.Rows))))
-		run.Joined = true
+		verdict.Joined = true
+	}
+	programs := Section{ID: "programs", Title: "Programs", Joined: true}
+	if p.programs != nil && limits.programs > 0 {
+		programs.Add(shortTable(p.programs, limits.programs, "program", "ranks", "efficiency", "load_balance", "communication_efficiency"))
 	}
 	next, width := Section{ID: "next", Title: "Next"}, 0
 	for _, c := range p.next {
@@ -110,31 +120,35 @@ func (p *shortParts) sections(limits shortLimits) []Section {
 	for _, c := range p.next {
 		next.Toned(Code, c.Line+strings.Repeat(" ", width-text.Columns(c.Line))+"  # "+c.Shows)
 	}
-	return []Section{jobs, which, run, cutFindings(p.findings, limits.findings), cutSites(p.sites, limits.sites), lossSection(p.losses, limits.losses), next}
+	return []Section{jobs, which, verdict, p.run, programs, cutFindings(p.findings, limits.findings), cutSites(p.sites, limits.sites), lossSection(p.losses, limits.losses), next}
 }
 
-// inOneLine returns the section of what ran in one line, and what the ranks did in another.
+// inTwoLines returns the section of the verdict.
+func (s *report) inTwoLines() Section {
+	out := Section{ID: "verdict", Title: "Verdict"}
+	out.Say(s.judged().Verdict)
+	for _, b := range out.Blocks {
+		b.Text.Lines = verdictLines
+	}
+	return out
+}
+
+// inOneLine returns the section of what ran.
 func (s *report) inOneLine() Section {
-	out := Section{ID: "run", Title: "Run"}
+	out := Section{ID: "run", Title: "Run", Joined: true}
 	short := func(name string) string { return text.First(text.Line(name), shortName, false) }
-	words := fmt.Sprintf("%s on %d of %d ranks, %s", short(s.Program), s.RanksRecorded, s.RanksExpected, lifetime(s.WallTimeS))
+	what := short(s.Program)
+	if s.Programs.Several() {
+		what = text.CountOf(len(s.Programs), "program")
+	}
+	words := fmt.Sprintf("%s on %d of %d ranks, %s", what, s.RanksRecorded, s.RanksExpected, lifetime(s.WallTimeS))
 	for _, more := range []string{short(profile.LibraryName(s.Library)), s.hosts()} {
 		if more != "" {
 			words += ", " + more
 		}
 	}
 	out.Say(words)
-	out.Say(computing(s.POP))
 	return out
-}
-
-// computing says in plain words what the parallel efficiency is; empty if that is not known.
-func computing(p *aggregate.POP) string {
-	if p == nil {
-		return ""
-	}
-	return fmt.Sprintf("ranks compute %s of the time (parallel efficiency); rank %d computes most, %s of %s",
-		Efficiency(p), p.UsefulMaxRank, duration(p.UsefulMaxNs), duration(p.RuntimeNs))
 }
 
 // cutFindings returns the first findings, and the number of the others.
