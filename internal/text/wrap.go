@@ -82,7 +82,7 @@ func bind(text string) string {
 // FirstLines returns a text in at most n lines of a width. What does not fit is cut as by First.
 func FirstLines(text string, n, width int, ascii bool) []string {
 	var b strings.Builder
-	Wrap(&b, bind(text), "", "", width)
+	Wrap(&b, bind(First(text, (n+1)*width, ascii)), "", "", width) // what is longer does not fit
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(b.String(), bound, " "), "\n"), "\n")
 	if len(lines) > n {
 		lines = append(lines[:n-1], First(strings.Join(lines[n-1:], " "), width, ascii))

@@ -15,6 +15,12 @@ type nextCommand struct {
 	Line  string `json:"command"`
 }
 
+// Columns of the path of a run and of a command, in a line with others.
+const (
+	shortPath    = 40
+	shortCommand = 48
+)
+
 // next returns the commands that show more of a job: at most three.
 func next(s *aggregate.Summary, o Options) []nextCommand {
 	run := cmp.Or(shellWord(o.Path), "RUN")

@@ -16,10 +16,8 @@ const (
 	shortLines = 25
 
 	verdictLines = 2  // of the verdict
-	shortName    = 30 // columns of a name,
-	shortSite    = 44 // of a call site,
-	shortPath    = 40 // of the path of a run and
-	shortCommand = 48 // of a command, in a line with others
+	shortName    = 30 // columns of a name
+	shortSite    = 44 // and of a call site, in a line with others
 
 	shortFindings = 3
 	shortSites    = 5
