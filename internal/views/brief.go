@@ -107,7 +107,7 @@ func (b *brief) cut(limits briefLimits) *brief {
 		j := &out.Jobs[i]
 		shorten(&j.Program, &j.Verdict, &j.TimesUnknown)
 		all := len(j.Findings)
-		j.Findings = slices.Concat([]briefFinding{}, j.Findings[:min(all, limits.findings)])
+		j.Findings = append([]briefFinding{}, j.Findings[:min(all, limits.findings)]...)
 		j.FindingsLeftOut = all - len(j.Findings)
 		for k := range j.Findings {
 			f := &j.Findings[k]
@@ -115,7 +115,7 @@ func (b *brief) cut(limits briefLimits) *brief {
 		}
 		c := &j.Completeness
 		all = len(c.Losses)
-		c.Losses = slices.Concat([]aggregate.Loss{}, c.Losses[:min(all, limits.losses)]) // [] if there are none
+		c.Losses = append([]aggregate.Loss{}, c.Losses[:min(all, limits.losses)]...) // [] if there are none
 		c.LossesLeftOut = all - len(c.Losses)
 		for k := range c.Losses {
 			shorten(&c.Losses[k].Kind, &c.Losses[k].Text)

@@ -15,7 +15,7 @@ import (
 const (
 	shortLines = 25
 
-	verdictLines = 2  // of the verdict
+	verdictLines = 3  // of the verdict, which mostly needs two
 	shortName    = 30 // columns of a name
 	shortSite    = 44 // and of a call site, in a line with others
 
@@ -38,7 +38,7 @@ func Short(jobs []*aggregate.Summary, options func(*aggregate.Summary) Options) 
 	}
 	job := mostUsedFirst(jobs)[0]
 	s := &report{Summary: job, Options: options(job)}
-	parts := shortParts{verdict: s.inTwoLines(), findings: s.findings(), sites: s.sites(), run: s.inOneLine(), next: next(s.Summary, s.Options)}
+	parts := shortParts{verdict: s.shortVerdict(), findings: s.findings(), sites: s.sites(), run: s.inOneLine(), next: next(s.Summary, s.Options)}
 	if len(jobs) > 1 {
 		parts.jobs, parts.most = jobTable(jobs), slices.Index(jobs, job)+1
 	}
@@ -121,8 +121,8 @@ func (p *shortParts) sections(limits shortLimits) []Section {
 	return []Section{jobs, which, verdict, p.run, programs, cutFindings(p.findings, limits.findings), cutSites(p.sites, limits.sites), lossSection(p.losses, limits.losses), next}
 }
 
-// inTwoLines returns the section of the verdict.
-func (s *report) inTwoLines() Section {
+// shortVerdict returns the section of the verdict.
+func (s *report) shortVerdict() Section {
 	out := Section{ID: "verdict", Title: "Verdict"}
 	out.Say(s.judged().Verdict)
 	for _, b := range out.Blocks {
