@@ -113,7 +113,7 @@ func TestOversubscribed(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "run")
 		command := slices.Concat([]string{"taskset", "-c", one, mpitrace, "run", "--trace", "-o", dir, "--"},
 			m.unbound(4, m.compile(t, "cpu_usage")))
-		out := succeed(t, nil, command...)
+		succeed(t, nil, command...)
 		for _, p := range readRecordings(t, dir) {
 			if p.Placement == nil || p.Placement.Processors != one {
 				t.Errorf("rank %d: placement %+v, want processor %s", p.Rank, p.Placement, one)
@@ -134,8 +134,8 @@ func TestOversubscribed(t *testing.T) {
 		if w := got.CPU.WithoutProcessor; w != nil && (*w < 0.3 || *w+got.CPU.Used > 1.05) {
 			t.Errorf("the ranks waited for a core %.3f of the time and used one %.3f of it", *w, got.CPU.Used)
 		}
-		analysis := succeed(t, nil, mpitrace, "analyze", dir).stdout
-		for what, text := range map[string]string{"the report": out.stderr, "the analysis": analysis} {
+		full, analysis := succeed(t, nil, mpitrace, "report", "--full", dir).stdout, succeed(t, nil, mpitrace, "analyze", dir).stdout
+		for what, text := range map[string]string{"the report": full, "the analysis": analysis} {
 			if !strings.Contains(text, "oversubscribed: 4 ranks ") || !strings.Contains(text, "; waiting includes waiting for a core\n") {
 				t.Errorf("%s does not say that the ranks shared a core:\n%s", what, text)
 			}

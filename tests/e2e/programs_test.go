@@ -40,7 +40,7 @@ func TestPrograms(t *testing.T) {
 			want   string
 		}{
 			{first.stderr, "ocean on 3 ranks and atmos on 1, "}, {again.stderr, "ocean on 3 ranks and atmos on 1, "},
-			{succeed(t, nil, mpitrace, "report", again.dir).stdout, "step couple.c:15 of atmos"},
+			{succeed(t, nil, mpitrace, "report", "--full", again.dir).stdout, "step couple.c:15 of atmos"},
 			{succeed(t, nil, mpitrace, "report", "--rank", "3", again.dir).stdout, "rank 3 of 4 of atmos"},
 			{succeed(t, nil, mpitrace, "diff", first.dir, again.dir).stdout, "ocean on 3 ranks and atmos on 1, "},
 			{succeed(t, nil, mpitrace, "status", again.dir).stdout, both},

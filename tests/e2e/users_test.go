@@ -45,7 +45,7 @@ var attempted = map[string][]attempt{
 	"preload":  {{"", "cannot be trusted"}},
 	"rank":     {{"--dir RUN -- /bin/true", ""}, {"-- /bin/true", ""}},
 	"reorder":  {{"RUN", ""}},
-	"report":   {{"RUN", "efficienc"}, {"--json RUN", `"jobs"`}, {"--html OUT/page.html RUN", "the page is"}, {"--format prof RUN", "mpitrace export -o"}, {"--html OUT/source.html --source RUN", "only its owner"}},
+	"report":   {{"RUN", "on 2 ranks"}, {"--full RUN", "efficienc"}, {"--json RUN", `"jobs"`}, {"--html OUT/page.html RUN", "the page is"}, {"--format prof RUN", "mpitrace export -o"}, {"--html OUT/source.html --source RUN", "only its owner"}},
 	"run":      {{"-o OUT/run -- /bin/true", "cannot be trusted"}, {"MPITRACE_CACHE=OUT -o RUN -- /bin/true", "already holds a run"}},
 	"status":   {{"RUN", "finalized"}},
 	"timeline": {{"RUN", "name the output with -o"}, {"-o OUT/timeline.svg RUN", "timeline.svg"}},
