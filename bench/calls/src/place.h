@@ -33,8 +33,6 @@ struct place {
     LOOP(Send)              \
     LOOP(IsendIrecvWaitall) \
     LOOP(Sendrecv)          \
-    LOOP(RecvNull)          \
-    LOOP(SendrecvNull)      \
     LOOP(Iprobe)            \
     LOOP(Test)              \
     LOOP(Allreduce)         \
