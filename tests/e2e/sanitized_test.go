@@ -29,6 +29,7 @@ var unsanitized = map[string]string{
 	"own_stderr":      "has its data in descriptor 2",
 	"two_handles":     "is no MPI program",
 	"faulty_mpit":     "is a library",
+	"couple":          "is made of two executables, with MODEL 0 and 1: see TestPrograms",
 	"fortran_mixed":   "is a part of fortran_mixed.F90",
 	"deleted":         "deletes its recording",
 	"dying":           "is killed",
