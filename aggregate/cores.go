@@ -10,7 +10,7 @@ import (
 // RankCores says how long a rank had no core, and how many cores it had and used. What is not
 // known is nil.
 type RankCores struct {
-	// NoCore is the share of the rank's time in which it had no core, see profile.NoCoreOf.
+	// NoCore is the time without a core as a share of the rank's time, see profile.NoCoreOf.
 	NoCore        *float64 `json:"no_core"`
 	NoCoreAtLeast bool     `json:"no_core_at_least,omitempty"`
 	Available     *float64 `json:"available"` // cores, see availableCores
@@ -81,7 +81,8 @@ func usefulCPU(p *profile.Profile, usage profile.Usage, inMPINs float64) (ns flo
 	return max(all-calling, 0) + min(calling, outside), true
 }
 
-// cores returns what a RankTimes has of them, but for the cores that are available.
+// cores returns the RankCores of a process. The number of available cores is not set: it depends on
+// the other processes of the node (addAvailable).
 func (f *coreFacts) cores(t *RankTimes) *RankCores {
 	c := &RankCores{BusyThreads: int(f.busy)}
 	if f.noCore != unknown {
@@ -162,8 +163,9 @@ func (j *Job) addAvailable() {
 	})
 }
 
-// CoresOf returns the sums over the ranks of a job; pop is that of these ranks, or nil.
-func CoresOf(ranks []RankTimes, pop *POP) *Cores {
+// CoresOf returns the sums over the ranks of a job. pop is that of these ranks, or nil. totalNs is
+// ranks × run time, see TimeTree; 0 if it is not known.
+func CoresOf(ranks []RankTimes, pop *POP, totalNs int64) *Cores {
 	var out Cores
 	var noCore, own, available, useful, outside, usefulOutside, capacity float64
 	withNoCore, withAvailable, whole := 0, 0, 0
@@ -193,8 +195,8 @@ func CoresOf(ranks []RankTimes, pop *POP) *Cores {
 		}
 	}
 	total := own
-	if pop != nil {
-		total = float64(pop.Ranks) * pop.RuntimeNs / 1e9
+	if totalNs > 0 {
+		total = float64(totalNs) / 1e9
 	}
 	out.NoCore, out.NoCoreS = quotient(min(noCore, total), total, withNoCore > 0), quotient(noCore, 1, withNoCore > 0)
 	out.NoCoreAtLeast = out.NoCoreAtLeast && withNoCore > 0

@@ -12,9 +12,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// onCores returns two ranks that run for 12 s, 10 of them outside MPI, on 4 cores each of a node
-// with 8. A thread of each makes all calls; it has 9 s of CPU time and no core for 1.2 s. Other
-// threads have others seconds of CPU time.
+// onCores returns two ranks on a node with 8 cores. Each rank has 4 cores and runs for 12 s, of
+// which 10 s are outside MPI. One thread of a rank makes all calls: this thread has 9 s of CPU time,
+// and no core for 1.2 s. The rank's other threads together have the CPU time others, in seconds.
 func onCores(others uint64) []*profile.Profile {
 	ps := jobs.Computing(10, 10)
 	for i, p := range ps {
@@ -52,8 +52,8 @@ func TestCores(t *testing.T) {
 			Cores{NoCore: number((1.2 + 3) / 24), NoCoreS: number(1.2 + 3), NoCoreAtLeast: true, Available: number(4.0), Used: number(2.0)}, [2]bool{true, false}},
 		{"killed", 11, func(ps []*profile.Profile) {
 			ps[1].State, ps[1].FinalizeStart, ps[1].ThreadUse = profile.Running, 0, nil
-		},
-			Cores{NoCore: number(0.1), NoCoreS: number(1.2), NoCoreAtLeast: true, Available: number(4.0), Used: number(2.0)}, [2]bool{true, false}},
+		}, // its last known moment is 12.5 s after MPI_Init, which is the run time of both ranks
+			Cores{NoCore: number(1.2 / (2 * 12.5)), NoCoreS: number(1.2), NoCoreAtLeast: true, Available: number(4.0), Used: number(2.0)}, [2]bool{true, false}},
 		{"nothing is known", 11, func(ps []*profile.Profile) {
 			for _, p := range ps {
 				p.ThreadUse, p.Usage, p.Placement = nil, nil, nil
@@ -96,8 +96,8 @@ func TestCoresInJSON(t *testing.T) {
 	}
 }
 
-// TestCoresOfRank checks that a rank has the same cores by itself, although others of its node are
-// not in its summary.
+// TestCoresOfRank checks that the summary of one rank has the same number of cores as the summary of
+// the job, although it does not have the other ranks of the node.
 func TestCoresOfRank(t *testing.T) {
 	ps := onCores(11)
 	for _, p := range ps {

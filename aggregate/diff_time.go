@@ -8,7 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// TimeChange is how the time of a job changed, and which parts of it carry the change.
+// TimeChange says how the run time of a job changed, and which parts of the run time carry the change.
 type TimeChange struct {
 	Ns Measure `json:"ns"` // the run time of POP, or the wall time
 	// WallTime is whether Ns is the wall time, because the parts of the run time are not known: calls
@@ -46,12 +46,12 @@ func (p *PartChange) Certain() bool { return math.Abs(p.B-p.A) > Certain*p.Error
 // 2 × (3 % + 3 %) on, and one run each cannot be more certain than three.
 const smallChange = 0.12
 
-// smallChangeNs is the absolute change that may be noise in the same way: a rank that loses its
-// core once waits for about a time slice of the kernel, which is some ms.
+// smallChangeNs is the same limit as an absolute time. If the kernel gives the core of a rank to
+// another process once, the rank waits for about one time slice, which is some ms.
 const smallChangeNs = 10_000_000
 
-// leastPart is the share of the change from which a call site is a part of its own. Below it, sites
-// do not explain a change, and a job has thousands of them.
+// leastPart is the smallest share of the change for which a call site is listed. A job may have
+// thousands of call sites with smaller shares, which explain nothing.
 const leastPart = 0.01
 
 // timeChange returns nil if the times of a side are not known, or if a rank did not finalize: a job
@@ -72,7 +72,7 @@ func (d *Diff) timeChange(x, y *Summary) *TimeChange {
 	return c
 }
 
-// divide sets the parts of the run times.
+// divide sets the parts of the mean run time of a rank in both jobs.
 func (c *TimeChange) divide(x, y *Summary, a, b *POP) {
 	of := func(p *POP, ns uint64) float64 { return float64(ns) / float64(p.Ranks) }
 	inA, inB := x.inMPI(), y.inMPI()

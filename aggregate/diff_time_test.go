@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// at is a process of one host that is between MPI_Init and MPI_Finalize from first to last, in s,
-// and spends some of it in a Recv in each of two lines.
+// timedProcess returns a process on host a. It ends MPI_Init at first and begins MPI_Finalize at last,
+// in seconds. line1 and line2 are its times in a Recv in line 7 and in line 9, in seconds.
 func timedProcess(rank int, first, last, line1, line2 uint64) *profile.Profile {
 	p := sitesOfRank(rank)
 	p.Host, p.Threads = "a", 1
@@ -23,9 +23,9 @@ func timedProcess(rank int, first, last, line1, line2 uint64) *profile.Profile {
 
 // TestTimeChange compares the parts of the run time with the times of two jobs.
 //
-// A: rank 0 runs from 1 to 11 s, 2 + 1 s of it in MPI; rank 1 from 2 to 9 s, 1 + 1 s of it in MPI.
+// A: rank 0 runs from 1 to 11 s, with 2 + 1 s in MPI; rank 1 from 2 to 9 s, with 1 + 1 s in MPI.
 // Outside MPI are 7 and 5 s. Rank 1 began 1 s later and ended 2 s earlier.
-// B: rank 0 runs from 1 to 21 s, 8 + 1 s of it in MPI; rank 1 from 1 to 17 s, 9 + 1 s of it in MPI.
+// B: rank 0 runs from 1 to 21 s, with 8 + 1 s in MPI; rank 1 from 1 to 17 s, with 9 + 1 s in MPI.
 // Outside MPI are 11 and 6 s. Rank 1 ended 4 s earlier.
 func TestTimeChange(t *testing.T) {
 	a := []*profile.Profile{timedProcess(0, 1, 11, 2, 1), timedProcess(1, 2, 9, 1, 1)}

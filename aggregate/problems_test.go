@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// TestLossesByKind checks that problems of one kind are counted together: three processes without
-// a rank, 5 + 7 lost calls of two ranks, and two ranks of four without a recording.
+// TestLossesByKind checks that problems of one kind are counted together. The job has three processes
+// without a rank, 5 and 7 lost calls of two ranks, and no recording of two of its four ranks.
 func TestLossesByKind(t *testing.T) {
 	var ps []*profile.Profile
 	for i, lost := range []uint64{5, 7} {

@@ -18,9 +18,10 @@ type programSums struct {
 	of     map[programKey]*programGroup
 }
 
-// groupPrograms divides processes, which are in the order of ranks, by program. A process
-// whose build is not known, for example because it was killed early, is of the program that
-// has the same path. One whose executable is not known is of the only program there is.
+// groupPrograms divides processes, which are in the order of ranks, by program. If the build of a
+// process is not known, for example because the process was killed early, it belongs to the program
+// with the same path. If not even its path is known, and the job has one program, it belongs to that
+// program.
 func groupPrograms(ps []processFacts) *programSums {
 	s := &programSums{of: map[programKey]*programGroup{}}
 	byPath := map[string]*programGroup{}
@@ -61,8 +62,8 @@ func groupPrograms(ps []processFacts) *programSums {
 	return s
 }
 
-// placeUnknown makes the processes whose executable is not known part of the only program, if
-// there is one.
+// placeUnknown adds the processes whose path is not known to the program of the job, if the job has
+// one program only.
 func (s *programSums) placeUnknown() {
 	var only *programGroup
 	for k, g := range s.of {

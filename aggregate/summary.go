@@ -135,7 +135,7 @@ func (j *Job) Summary() *Summary {
 	}
 	s.Oversubscribed = j.oversubscriptions()
 	j.addAvailable()
-	s.Cores = CoresOf(s.Ranks, s.POP)
+	s.Cores = CoresOf(s.Ranks, s.POP, s.Tree.TotalNs())
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Conservation = <-checked
 	s.Deadlocks = j.deadlocks()

@@ -108,17 +108,35 @@ type TimeTree struct {
 	Before TimeParts `json:"parts_before_no_core_ns"`
 	// Traced is whether Waiting is from the trace. Then MovingData does not wait.
 	Traced bool `json:"traced"`
-	// NoCore is the share without a core.
+	// NoCore is the share without a core; 0 if NoCoreKnown is NoCoreUnknown, in JSON null.
 	NoCore      float64     `json:"no_core"`
 	NoCoreKnown NoCoreKnown `json:"no_core_known"`
 	ErrorNs     float64     `json:"error_ns"` // standard error of Computing if times are estimates, otherwise 0
-	// Time in MPI_Init and MPI_Finalize, which are no parts: the mean of the ranks.
+	// Time in MPI_Init and MPI_Finalize, which are not parts: the mean of the ranks that called them.
 	InitNs     float64 `json:"init_ns"`
 	FinalizeNs float64 `json:"finalize_ns"`
 }
 
-// TotalNs returns ranks × run time.
-func (t *TimeTree) TotalNs() int64 { return int64(t.Ranks) * t.RuntimeNs }
+// MarshalJSON returns JSON with null for a share without a core that is not known.
+func (t TimeTree) MarshalJSON() ([]byte, error) {
+	type plain TimeTree
+	out := struct {
+		plain
+		NoCore *float64 `json:"no_core"`
+	}{plain: plain(t)}
+	if t.NoCoreKnown != NoCoreUnknown {
+		out.NoCore = &t.NoCore
+	}
+	return json.Marshal(out)
+}
+
+// TotalNs returns ranks × run time; 0 for nil.
+func (t *TimeTree) TotalNs() int64 {
+	if t == nil {
+		return 0
+	}
+	return int64(t.Ranks) * t.RuntimeNs
+}
 
 // Share returns a part of ranks × run time as a fraction.
 func (t *TimeTree) Share(p TimePart) float64 { return t.ShareOf(float64(t.Parts[p])) }
@@ -218,16 +236,21 @@ func newTree(s *Summary, runtimeNs int64, waits func(rank int) RankWaits) *TimeT
 		}
 		t.add(&own, noCoreShare(r))
 	}
-	for i := range s.Calls {
-		switch c, traits := &s.Calls[i], profile.TraitsOf(s.Calls[i].Call); {
-		case traits.Any(profile.TraitInitializes):
-			t.InitNs += float64(c.TimeNs) / float64(t.Ranks)
-		case traits.Any(profile.TraitFinalizes):
-			t.FinalizeNs += float64(c.TimeNs) / float64(t.Ranks)
-		}
-	}
+	t.InitNs, t.FinalizeNs = s.meanOf(profile.TraitInitializes), s.meanOf(profile.TraitFinalizes)
 	t.NoCore = t.Share(WithoutCore)
 	return t
+}
+
+// meanOf returns the time in calls with a trait, as the mean of the ranks that made one. A rank makes
+// several only with MPI sessions.
+func (s *Summary) meanOf(trait profile.Traits) (ns float64) {
+	calls := uint64(0)
+	for i := range s.Calls {
+		if c := &s.Calls[i]; profile.TraitsOf(c.Call).Any(trait) {
+			calls, ns = calls+c.Calls, ns+float64(c.TimeNs)
+		}
+	}
+	return ns / float64(max(1, min(calls, uint64(s.RanksRecorded))))
 }
 
 // inTree reports whether the times of the process are known.

@@ -1,8 +1,10 @@
 package aggregate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,6 +93,7 @@ func TestTimeTree(t *testing.T) {
 			map[TimePart]float64{FileIO: 4, MovingData: 6, Computing: 10}},
 		{"not finalized", []row{{timedRow("Recv", s)}, {timedRow("Recv", s)}}, func(ps []*profile.Profile) {
 			ps[1].State, ps[1].FinalizeStart, ps[1].End = profile.Running, 0, ps[1].InitEnd+4*s
+			ps[1].Rows = slices.DeleteFunc(ps[1].Rows, func(r profile.Row) bool { return r.Call == "Finalize" })
 		}, map[TimePart]float64{EndedEarly: 6, MovingData: 2, Computing: 12}},
 		// Rank 0 has a core for half of its 4 s in Barrier, 1 s in Recv and 5 s outside MPI.
 		{"no core", []row{{timedRow("Barrier", 4*s), timedRow("Recv", s)}, {timedRow("Barrier", s)}}, withoutCore(0, 0.5),
@@ -171,8 +174,13 @@ func TestNoCoreKnown(t *testing.T) {
 			p.Usage = []profile.Usage{known}
 		}
 		test.change(ps)
-		if got := New(ps).Summary().Tree.NoCoreKnown; got != test.want {
+		tree := New(ps).Summary().Tree
+		if got := tree.NoCoreKnown; got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+		raw, err := json.Marshal(tree)
+		if null := bytes.Contains(raw, []byte(`"no_core":null`)); err != nil || null != (test.want == NoCoreUnknown) {
+			t.Errorf("%s: %v, %s", test.name, err, raw)
 		}
 	}
 }

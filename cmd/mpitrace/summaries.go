@@ -50,8 +50,8 @@ func (s *summaries) useTraced(traced analyses) {
 // pairs of one class. Those of 10,000 ranks with 26 peers each fit.
 const scratchBudget = 16 << 20
 
-// A summary gets about this memory, in bytes: that of sums, and that of each process. It needs
-// some 60 bytes less for each process, but would then spend more time on collecting garbage.
+// The limit of memory of a summary, in bytes: memoryOfSums, and memoryOfProcess for each process. With
+// 60 bytes less for each process a summary also ends, but garbage collection takes longer.
 const (
 	memoryOfSums    = 200 << 20
 	memoryOfProcess = 610

@@ -45,7 +45,7 @@ func coresTaken(j *facts) *Finding {
 }
 
 // noCore returns the share of time in which the ranks of some sets had no core, the ends of the
-// texts, and the sets of the first host as one. It ignores sets whose ranks hardly wait for a core.
+// texts, and the sets of the first host with the first reason as one. It ignores sets whose ranks hardly wait for a core.
 // If the kernel does not tell how long they wait, the finding has no share.
 func noCore(j *facts, is func(*profile.Oversubscription) bool) (*Finding, *profile.Oversubscription) {
 	var first *profile.Oversubscription
@@ -60,11 +60,11 @@ func noCore(j *facts, is func(*profile.Oversubscription) bool) (*Finding, *profi
 		case first == nil:
 			copied := *o
 			first = &copied
-		case o.Host == first.Host:
-			first.Threads, first.Count = first.Threads+o.Threads, first.Count+o.Count
+		case like(o, first):
+			first.Threads, first.Count, first.CPULimit = first.Threads+o.Threads, first.Count+o.Count, first.CPULimit+o.CPULimit
 		}
 		hosts[o.Host] = true
-		if ranks = slices.AppendSeq(ranks, o.Ranks.All()); o.Host == first.Host {
+		if ranks = slices.AppendSeq(ranks, o.Ranks.All()); like(o, first) {
 			onFirst = slices.AppendSeq(onFirst, o.Ranks.All())
 		}
 	}
@@ -102,6 +102,10 @@ func noCore(j *facts, is func(*profile.Oversubscription) bool) (*Finding, *profi
 	}
 	return f, first
 }
+
+// like reports whether two sets of ranks can be told as one: a rank may be in two sets of a host for
+// different reasons.
+func like(a, b *profile.Oversubscription) bool { return a.Host == b.Host && a.Reason == b.Reason }
 
 // waits reports whether ranks had no core for a while. If others use the cores, that is a mean
 // over all ranks of the host.

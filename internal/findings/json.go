@@ -40,7 +40,7 @@ func UseTrace(s *aggregate.Summary, traced *trace.Result) {
 	p := traced.POP
 	s.POP.ParallelEfficiency, s.POP.LoadBalance, s.POP.CommunicationEfficiency = p.ParallelEfficiency, p.LoadBalance, p.CommunicationEfficiency
 	s.POP.RuntimeNs, s.POP.UsefulMeanNs, s.POP.UsefulMaxNs, s.POP.UsefulMaxRank = ns(p.Runtime), ns(p.UsefulMean), ns(p.UsefulMax), p.UsefulMaxRank
-	s.Cores = aggregate.CoresOf(s.Ranks, s.POP)
+	s.Cores = aggregate.CoresOf(s.Ranks, s.POP, s.Tree.TotalNs())
 }
 
 func useWaits(s *aggregate.Summary, traced *trace.Result) {

@@ -60,9 +60,9 @@ const (
 	cancelledWithin = 1   // second
 )
 
-// cancelled returns how many ranks SIGTERM ended, if these are nearly all, at nearly the same time;
-// otherwise 0. first is the process that ended first: if something else ended it, the launcher ended
-// the others.
+// cancelled returns the number of ranks that SIGTERM ended. It returns 0 unless these are nearly all
+// ranks, and ended at nearly the same time. first is the process that ended first: if anything else
+// than SIGTERM ended this process, the launcher ended the others because of it.
 func cancelled(j *facts, first *aggregate.End) (ranks int) {
 	last := 0.0
 	for i := range j.Ends {

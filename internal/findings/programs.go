@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,14 @@ func loadImbalance(j *facts) (found *Finding) {
 func (j *facts) within(p *aggregate.JobProgram) *facts {
 	s := *j.Summary
 	s.POP = p.POP
-	s.Ranks = slices.DeleteFunc(slices.Clone(s.Ranks), func(r aggregate.RankTimes) bool { return !p.Ranks.Contains(r.Rank) })
+	s.Ranks = nil
+	for _, r := range p.Ranks { // there may be as many programs as ranks
+		at := func(rank int) int {
+			i, _ := slices.BinarySearchFunc(j.Ranks, rank, func(t aggregate.RankTimes, rank int) int { return cmp.Compare(t.Rank, rank) })
+			return i
+		}
+		s.Ranks = append(s.Ranks, j.Ranks[at(r.First):at(r.Last+1)]...)
+	}
 	s.RanksRecorded = p.Ranks.Len()
 	return &facts{&s, nil}
 }

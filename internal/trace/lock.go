@@ -112,7 +112,8 @@ func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 	}
 }
 
-// dropEpochsIf drops the epochs of a window for which drop returns true, and closes their calls.
+// dropEpochsIf removes the epochs of a window for which drop returns true. It closes the calls of these
+// epochs.
 // drop gets each epoch x with its index i: epochs are ordered by when they began.
 func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) bool) {
 	var dropped, kept []*lockEpoch

@@ -29,8 +29,8 @@ var symbols = profile.Symbols{
 	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1400}: {Function: "main", Source: "/src/solve.c", Line: 12},
 }
 
-// Full returns a job of four ranks in which each kind of row, communicator and
-// note occurs: a format must keep all of it.
+// Full returns a job of four ranks that has each kind of row, of communicator and of recorded fact.
+// A file format that keeps everything must keep all of these.
 func Full(run string) []*profile.Profile {
 	ps := make([]*profile.Profile, 4)
 	for rank := range ps {

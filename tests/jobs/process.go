@@ -99,7 +99,7 @@ func Call(name string, start, end int64) Event {
 		Callsite: "main app.c:1", Slice: "run"}, Start: start, Duration: end - start, Tag: profile.NoTag}
 }
 
-// Send returns a message to a rank of the world, with tag 7.
+// Send returns the event of a call that sends a message with tag 7 to a rank of MPI_COMM_WORLD.
 func Send(name string, start, end int64, to int32, bytes uint64, seq uint32) Event {
 	e := Call(name, start, end)
 	e.Class, e.Direction, e.Comm, e.Peer = profile.P2P, profile.Send, 0, to

@@ -15,7 +15,8 @@ type Model struct {
 	Bytes     uint64          // of a message of its Allreduces, to each other rank of the job
 }
 
-// CoupledRuntime is the run time of a coupled job, from Init to Finalize.
+// CoupledRuntime is the time of each rank of a coupled job from the end of MPI_Init to the begin of
+// MPI_Finalize.
 const CoupledRuntime = time.Second
 
 // CoupledCalls is the number of Allreduces of each rank.
