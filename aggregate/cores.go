@@ -29,17 +29,17 @@ type Cores struct {
 	Available     *float64 `json:"available"`        // of a rank, on average
 	Used          *float64 `json:"used"`             // by a rank outside MPI, on average
 	// HybridEfficiency is useful CPU time ÷ (cores × run time) = parallel efficiency (of MPI) ×
-	// ThreadEfficiency. If it is not known of all ranks, or if other threads compute while the rank
-	// is in MPI, it cannot be divided in this way and ThreadEfficiency is nil.
+	// ThreadEfficiency. ThreadEfficiency is nil if this product does not hold: the CPU time of a rank is
+	// not known, or threads compute while their rank is in MPI.
 	HybridEfficiency *float64 `json:"hybrid_efficiency"`
 	ThreadEfficiency *float64 `json:"thread_efficiency"`
 }
 
-// leastOutside is the share of time outside MPI from which on it is told how many cores were used
-// there.
+// leastOutside is the smallest share of time outside MPI for which the number of cores that were used
+// there is known well enough.
 const leastOutside = 0.01
 
-// coreFacts is what a process record has of the cores. unknown is -1.
+// coreFacts are the numbers about cores in the record of a process. A number that is not known is -1.
 type coreFacts struct {
 	noCore, usefulCPU float64 // share, s
 	busy              int32
@@ -63,9 +63,10 @@ func coreFactsOf(p *profile.Profile, inMPINs float64) coreFacts {
 	return out
 }
 
-// usefulCPU returns the CPU time outside MPI in ns. Threads that make no call are outside. Of the
-// others, only the sum of their CPU time is known. They are taken to compute whenever they are
-// outside MPI and have a core. If they sleep there and MPI polls, the result is too large.
+// usefulCPU returns the CPU time outside MPI in ns. All CPU time of threads that make no MPI call is
+// outside MPI. Of the threads that make calls, only the sum of their CPU time, in and outside MPI, is
+// known: these threads are assumed to compute whenever they are outside MPI and have a core. The result
+// is too large if they sleep outside MPI while MPI polls.
 func usefulCPU(p *profile.Profile, usage profile.Usage, inMPINs float64) (ns float64, known bool) {
 	u, times := p.ThreadUse, p.Times()
 	own, _ := times.Application()

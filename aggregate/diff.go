@@ -328,8 +328,8 @@ func (c *Changes) TimeChanged() bool {
 
 // order sorts by the size of the change, the largest first. What changed the ranks' own time comes
 // before what moved more bytes. A time that is not worth listing counts as unchanged: otherwise
-// noise would decide the order of everything that takes as long in A and B. Of what is equal in
-// all else, it does.
+// noise would decide the order of entries that take as long in A as in B. If two entries are equal in
+// everything else, even such a time decides.
 func (o DiffOptions) order(a, b *Changes) int {
 	size := func(c *Changes) uint64 {
 		if o.IgnoreTime || !c.worthTime(o.inMPI) {

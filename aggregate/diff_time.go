@@ -40,10 +40,10 @@ type PartChange struct {
 // Certain reports whether the part changed by more than the error of its estimate.
 func (p *PartChange) Certain() bool { return math.Abs(p.B-p.A) > Certain*p.ErrorNs }
 
-// smallChange is the relative change of the run time below which one run each does not tell a
-// change from noise. The run times of a program on nodes of its own usually differ by up to 3 %.
-// If three runs of each version do, mpitrace history calls a difference a change from
-// 2 × (3 % + 3 %) on, and one run each cannot be more certain than three.
+// smallChange is the relative change of the run time below which one run of each version cannot tell a
+// change from noise. The run times of a program on nodes of its own usually differ by up to 3 %. With
+// such a spread of three runs of each version, mpitrace history reports a change if the difference is
+// at least 2 × (3 % + 3 %). One run of each cannot be more certain than three.
 const smallChange = 0.12
 
 // smallChangeNs is the same limit as an absolute time. If the kernel gives the core of a rank to

@@ -10,8 +10,8 @@ import (
 // TimePart is a part of the time of a job.
 type TimePart uint8
 
-// The parts. Each moment of a rank belongs to the first one that applies; NoCore is taken off the
-// others, except EndedEarly, in proportion to their time.
+// The parts. Each moment of a rank belongs to the first part that applies. WithoutCore is then taken
+// off the other parts, except EndedEarly, in proportion to their time.
 const (
 	EndedEarly  TimePart = iota // before the rank's end of MPI_Init and after its begin of MPI_Finalize, while others run
 	FileIO                      // in MPI-IO
@@ -103,8 +103,8 @@ type TimeTree struct {
 	Ranks     int       `json:"ranks"` // whose times are known
 	RuntimeNs int64     `json:"runtime_ns"`
 	Parts     TimeParts `json:"parts_ns"` // the sum is Ranks × RuntimeNs
-	// Before are the parts before WithoutCore is taken off. Costs of single calls are compared with
-	// them.
+	// Before are the parts before WithoutCore is taken off. The cost of a finding, which includes time
+	// without a core, is compared with these.
 	Before TimeParts `json:"parts_before_no_core_ns"`
 	// Traced is whether Waiting is from the trace. Then MovingData does not wait.
 	Traced bool `json:"traced"`
@@ -194,8 +194,8 @@ func (j *Job) treeOf(s *Summary) *TimeTree {
 	return t
 }
 
-// UseWaits gives the tree the wait states of the job's traces and the run time that the traces
-// have. of returns those of a rank.
+// UseWaits gives the tree the wait states of the job's traces, and the run time that the traces have.
+// of returns the wait states of a rank.
 func (s *Summary) UseWaits(runtimeNs int64, of func(rank int) RankWaits) {
 	if s.Tree == nil {
 		return

@@ -19,8 +19,8 @@ type waitingKey struct {
 	sizeClass          uint8
 }
 
-// waitingSum holds the calls of one key. Times and calls are parts of the ranks' own time, see
-// profile.Times. taken are those without a core.
+// waitingSum holds the calls of one key. Calls and times are scaled to the own time of their ranks, see
+// profile.Times. noCore holds the part of them without a core.
 type waitingSum struct {
 	ranks       int
 	last        int    // the last rank that was counted, plus 1

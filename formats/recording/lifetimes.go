@@ -29,9 +29,9 @@ func (f *file) lifetime(t layout.Thread, p *profile.Profile, scale float64) int6
 	return min(max(sum, 0), max(p.End-p.Start, 0))
 }
 
-// threadUse returns what the threads used; nil if that is not known. Of each record it counts at
-// most the lifetimes. If no thread made a call between Init and Finalize, it is what the main
-// thread used.
+// threadUse returns the CPU time and the run delay of the threads; nil if they are not known. Each of
+// the two times of a thread is at most its lifetime. If no thread made a call between Init and Finalize,
+// the times are those of the main thread.
 func (f *file) threadUse(p *profile.Profile, scale float64) *profile.ThreadUse {
 	own, known := p.Times().Application()
 	if f.header.Version < 9 || f.header.Threads == 0 || f.header.State != layout.StateFinalized || !known {

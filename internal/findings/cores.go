@@ -44,9 +44,9 @@ func coresTaken(j *facts) *Finding {
 	return f
 }
 
-// noCore returns the share of time in which the ranks of some sets had no core, the ends of the
-// texts, and the sets of the first host with the first reason as one. It ignores sets whose ranks hardly wait for a core.
-// If the kernel does not tell how long they wait, the finding has no share.
+// noCore returns a finding about the sets of ranks for which is returns true, with the ends of its
+// texts, and all sets that are like the first one as one set. It ignores sets whose ranks hardly wait
+// for a core. The finding has no share if the kernel does not tell how long the ranks wait.
 func noCore(j *facts, is func(*profile.Oversubscription) bool) (*Finding, *profile.Oversubscription) {
 	var first *profile.Oversubscription
 	var onFirst, ranks []int
@@ -103,12 +103,12 @@ func noCore(j *facts, is func(*profile.Oversubscription) bool) (*Finding, *profi
 	return f, first
 }
 
-// like reports whether two sets of ranks can be told as one: a rank may be in two sets of a host for
+// like reports whether two sets of ranks can be added: a rank may be in two sets of a host for
 // different reasons.
 func like(a, b *profile.Oversubscription) bool { return a.Host == b.Host && a.Reason == b.Reason }
 
-// waits reports whether ranks had no core for a while. If others use the cores, that is a mean
-// over all ranks of the host.
+// waits reports whether the ranks of a set had no core for a while. If others use the cores, the time is
+// the mean over all ranks of the host.
 func waits(o *profile.Oversubscription) bool {
 	if o.CPU == nil || o.CPU.WithoutProcessor == nil {
 		return true
@@ -120,11 +120,11 @@ func waits(o *profile.Oversubscription) bool {
 	return share >= profile.MinNoCore
 }
 
-// mostlyIdle is the part of a rank's cores that it uses at most, if they are idle.
+// mostlyIdle is the largest part of its cores that a rank uses if its cores count as idle.
 const mostlyIdle = 0.5
 
-// idleCores holds if ranks use at most half of their cores outside MPI, or would if others used none
-// of them. It has no share: the time of ranks is not that of cores.
+// idleCores holds if ranks use at most half of their cores outside MPI, although others do not take
+// these cores. The finding has no share, because time of cores is not time of ranks.
 func idleCores(j *facts) *Finding {
 	if j.POP == nil || j.POP.RuntimeNs < leastRunNs {
 		return nil

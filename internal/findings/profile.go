@@ -150,8 +150,8 @@ func imbalanceOf(j *facts) *Finding {
 	return f
 }
 
-// aboveMean is by how much ranks exceed the mean to be named as slow, as a part of what the longest
-// does: others differ from the mean by noise.
+// aboveMean is the least excess over the mean of a rank that is named as slow, as a part of the largest
+// excess. Ranks with a smaller excess differ from the mean by noise.
 const aboveMean = 0.1
 
 // slowRanks returns the ranks whose useful time is above the mean.
@@ -166,14 +166,14 @@ func slowRanks(j *facts) profile.RankSet {
 	return profile.RankSetOf(slow...)
 }
 
-// waitedThere is the least part of the time lost by an imbalance at the call site that is named: the
-// other ranks may wait at several.
+// waitedThere is the least part of the time lost by an imbalance that the other ranks spend at one call
+// site, if this call site is named. They may wait at several.
 const waitedThere = 0.5
 
-// waitSite returns the call site at which the others waited most for slow ranks, if they lost most of
-// lostNs there; otherwise nil. All ranks call there, and a slow one has the shortest time, or only the
-// others do. Calls that never wait (Irecv) may also take long where ranks share cores: they do not
-// count.
+// waitSite returns the call site at which the other ranks waited most for slow ranks. It returns nil
+// unless they lost most of lostNs there. Either all ranks call at this site, and a slow rank spends the
+// least time there, or only the other ranks call there. Calls that never wait, such as Irecv, do not
+// count: they also take long where ranks share cores.
 func waitSite(j *facts, slow profile.RankSet, lostNs float64) *aggregate.CallSite {
 	waited := func(c *aggregate.CallSite) float64 {
 		r := &c.PerRank

@@ -59,8 +59,8 @@ func (j *facts) notExplained(found []Finding) float64 {
 	return rest
 }
 
-// timeInMPI holds if the other findings explain less than half of the time in MPI. It does not if
-// ranks had no core, because then the time in MPI is no property of the program.
+// timeInMPI holds if the other findings explain less than half of the time in MPI. It never holds if
+// ranks had no core for long: then the time in MPI says nothing about the program.
 func timeInMPI(j *facts, found []Finding) *Finding {
 	rest := j.notExplained(found)
 	if rest == 0 || j.quiet() || j.noCore() || j.explained(found) >= mostlyExplained*j.Tree.InMPIBefore() {

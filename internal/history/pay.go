@@ -26,20 +26,20 @@ const (
 	Constant Work = "constant"
 )
 
-// tellsWork is by how much the exponent of the time per rank outside MPI may differ from -1 (the
-// ranks divide the work) or 0 (each computes as long on any number). Its standard error must be
-// smaller, too. 0.5 would be half of the way from one to the other; 0.25 leaves a gap in which
-// nothing is said.
+// tellsWork is the largest difference of the exponent of the time per rank outside MPI from -1 (the
+// ranks divide the work) or from 0 (each rank computes as long on any number of ranks). The standard
+// error of the exponent must be smaller, too. The limit is less than 0.5, half of the way from -1 to 0,
+// so that nothing is said of exponents in the middle.
 const tellsWork = 0.25
 
-// leastGain is the part of its share that a rank which is added must contribute to pay: with twice
-// the ranks, the run must be 1.5 times faster, which costs a third more core-seconds. With less,
-// most of what is added is lost. A limit on the efficiency would depend on how many ranks are added
-// at once: with twice the ranks, an efficiency of 0.5 is no gain at all.
+// leastGain is the part of its full share that each added rank must contribute, so that more ranks pay:
+// twice the ranks must make the run 1.5 times faster, for a third more core-seconds. If they contribute
+// less, most of what is added is lost. The efficiency is not used as the limit, because it depends on
+// how many ranks are added at once: twice the ranks with an efficiency of 0.5 gain nothing.
 const leastGain = 0.5
 
-// leastCounts is the smallest number of numbers of ranks from which more ranks are judged: with two,
-// there is no trend.
+// leastCounts is how many different numbers of ranks must have been run before the history says what
+// pays: two of them show no trend.
 const leastCounts = 3
 
 // judge sets how the work was divided, and which numbers of ranks pay. If ranks shared cores, it

@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// PastProgram is a program of a run with one list of arguments. These of all programs, with the MPI
-// library, are the identity of a run: runs with equal ones are repetitions.
+// PastProgram is a program of a run with one list of arguments. The PastPrograms of a run and its MPI
+// library are its identity: runs with the same identity are repetitions of each other.
 type PastProgram struct {
 	Program   string   `json:"program"`   // file name
 	BuildID   string   `json:"version"`   // build-id of the executable; empty if not known

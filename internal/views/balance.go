@@ -50,7 +50,7 @@ func (s *report) imbalance(out *Section) {
 	}
 }
 
-// imbalance adds balances. where says of which ranks.
+// imbalance adds the balances of a set of ranks. where names the set.
 func (s *Section) imbalance(where string, balances []aggregate.Balance) {
 	var parts []string
 	for i := range balances {

@@ -55,8 +55,8 @@ type briefLimits struct {
 	bytes                  int // of each text
 }
 
-// briefSizes are tried from the largest to the smallest, which always fits: it has some 15 texts,
-// whose characters may take 6 bytes in JSON.
+// briefSizes are the limits that are tried, from the largest brief to the smallest. The smallest always
+// fits: it has some 15 texts of at most 60 bytes, each of which may take 6 bytes in JSON.
 var briefSizes = []briefLimits{{8, 7, 20, 600}, {8, 7, 20, 300}, {8, 7, 12, 200}, {6, 5, 8, 200}, {4, 5, 5, 150}, {3, 3, 4, 150},
 	{2, 3, 3, 150}, {1, 3, 3, 150}, {1, 3, 3, 100}, {1, 1, 1, 60}}
 
@@ -89,7 +89,7 @@ func briefOf(s *aggregate.Summary, o Options) briefJob {
 	return out
 }
 
-// cut returns a copy that keeps to limits.
+// cut returns a copy that is not larger than the limits.
 func (b *brief) cut(limits briefLimits) *brief {
 	out := *b
 	shorten := func(texts ...*string) {

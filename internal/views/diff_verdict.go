@@ -12,8 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Parts of the run time that the verdict of a comparison names: at most mostCarriers, so that it
-// stays a sentence, each of which carries leastCarried of the change.
+// The verdict of a comparison names at most mostCarriers parts of the run time, so that it remains one
+// sentence. Each of them carries at least leastCarried of the change.
 const (
 	mostCarriers = 3
 	leastCarried = 0.1
@@ -113,8 +113,8 @@ const sameSpeed = 0.01
 
 func asFast(a, b float64) bool { return a == b || math.Abs(b-a) < sameSpeed*min(a, b) }
 
-// speedWords returns how fast something is that took a, and now takes b. equal is what is said of
-// equal times.
+// speedWords compares two times of the same work: it returns "2.0 times slower" if b is twice a. For
+// equal times it returns equal.
 func speedWords(a, b float64, equal string) string {
 	switch {
 	case asFast(a, b):
@@ -125,7 +125,8 @@ func speedWords(a, b float64, equal string) string {
 	return fmt.Sprintf("%s times faster", timesWords(a/b))
 }
 
-// timesWords returns a ratio of at least 1, with as many digits as a repetition would confirm.
+// timesWords returns a ratio of at least 1. It has few digits, since a repetition would change the
+// others.
 func timesWords(ratio float64) string {
 	switch {
 	case ratio < 1.195:
@@ -219,7 +220,7 @@ func (d *diff) start() string {
 	return fmt.Sprintf("Beside this, MPI_Init and MPI_Finalize take %s instead of %s (mean over ranks).", text.Duration(b, false), text.Duration(a, false))
 }
 
-// noise returns why a change of time may be none.
+// noise returns why a change of time may be noise.
 func (d *diff) noise() string {
 	t := d.times()
 	if t == nil {

@@ -37,8 +37,8 @@ func next(s *aggregate.Summary, o Options) []nextCommand {
 	return append(list, nextCommand{"the page in a browser", "mpitrace view " + run})
 }
 
-// shellWord returns a word for a shell; empty if it is too long for a line, or does not look
-// like what it is.
+// shellWord returns a word as a shell needs it. It returns "" if the word is too long for a line, or has
+// characters that a terminal would not show as they are.
 func shellWord(word string) string {
 	quoted := text.ShellQuote(word)
 	if word == "" || text.Line(word) != word || text.Columns(text.ASCII(quoted)) > shortPath {

@@ -213,7 +213,8 @@ func (s *report) findings() Section {
 	return out
 }
 
-// nearlyLost returns what is too large for nothing to stand out, and too small for a rule.
+// nearlyLost returns a sentence about losses of time for which no rule holds, but which are too large
+// to say that nothing stands out.
 func (s *report) nearlyLost() string {
 	return fmt.Sprintf("%s of the time is in MPI, load balance is %s, ranks had no core for %s", text.Percent(s.Tree.InMPI()), text.Percent(s.POP.LoadBalance), noCore(s.Tree))
 }

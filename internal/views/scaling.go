@@ -90,8 +90,8 @@ func (s *Section) timeChart(of *history.Scaling) {
 	s.drawScaling("Wall time by number of ranks. The table below has the values.", t, logTicks(1e9*least, 1e9*most), true)
 }
 
-// logTicks returns times from at most least to at least most: 1, 2, 5, 10, … or, over more than two
-// powers of ten, these only.
+// logTicks returns the ticks of a logarithmic axis that includes least and most: 1, 2, 5, 10, 20, … If
+// the axis covers more than two powers of ten, only powers of ten are ticks.
 func logTicks(least, most float64) (ticks []Cell) {
 	digits := []float64{1, 2, 5}
 	if most > 100*least {

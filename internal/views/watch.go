@@ -76,8 +76,8 @@ func Live(job *Watched) []Section {
 	return Finish(out, job.Rates.section(), groups, ranks)
 }
 
-// section returns a chart of a bar for each rate, which the page draws over time. There are no
-// bars at the first moment.
+// section returns a chart with a series for each rate. A series has one bar, the latest rate: the page
+// collects the bars of many readings. At the first moment there are no rates and no bars.
 func (r *JobRates) section() Section {
 	series := []Series{{Name: "bytes per second"}, {Name: "messages per second"}, {Name: "calls per second"}}
 	if r != nil {

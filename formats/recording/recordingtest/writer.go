@@ -268,8 +268,8 @@ func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
 	return nil
 }
 
-// addThreadUse gives each thread as much of what the threads used as fits in its lifetime. If no
-// lifetimes are known, the first, which initialized MPI, has it all.
+// addThreadUse divides the CPU time and the run delay of a profile among its threads: each thread gets as
+// much as fits into its lifetime. If lifetimes are not known, the thread that initialized MPI gets all.
 func addThreadUse(t *layout.Thread, p *profile.Profile) {
 	if p.ThreadUse == nil {
 		return
