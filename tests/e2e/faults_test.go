@@ -86,9 +86,10 @@ type trial struct {
 	output
 }
 
-// alone is the environment in which Open MPI runs one process without starting
-// a daemon or searching for networks.
-var alone = []string{"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_btl=self", "OMPI_MCA_pml=ob1", "OMPI_MCA_osc=^ucx"}
+// alone is the environment in which Open MPI runs one process without starting a daemon or searching
+// for networks. Without a daemon, all such processes of a node would share one session directory:
+// MPI_Init fails in a process that makes the directory at the same moment as another process.
+var alone = []string{"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_orte_create_session_dirs=0", "OMPI_MCA_btl=self", "OMPI_MCA_pml=ob1", "OMPI_MCA_osc=^ucx"}
 
 func (r *trial) run() error {
 	for _, dir := range []string{"spool", "tmp"} {
