@@ -3,6 +3,7 @@ package trace
 import (
 	"slices"
 
+	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -28,6 +29,9 @@ type Result struct {
 	Communicators []CommunicatorTotal `json:"communicators"`
 	// WaitStates are all waits by rank, peer and call site, the longest first.
 	WaitStates []WaitState `json:"wait_states"`
+	// Causes say why ranks waited, the largest cost first. Their costs add up to the time waited,
+	// and to what ranks that end early wait for the last.
+	Causes []causes.Cause `json:"causes"`
 	// EagerLimits say which sends do not wait for their receivers, by path.
 	EagerLimits []ObservedEagerLimit `json:"eager_limits"`
 	// Oversubscribed are ranks that shared processors. Their waits and
