@@ -150,6 +150,9 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 // timed completes a finding about time.
 func (f *Finding) timed(uncertain string) {
 	f.Of, f.Uncertain = OfTime, uncertain
+	if uncertain != "" {
+		f.SavesS = 0 // a part of the time was without a core
+	}
 	if f.SavesS > 0 && f.Rule != LoadImbalance { // which says so itself
 		f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
 	}

@@ -135,11 +135,12 @@ func (o *writer) findings(list []views.Highlight) {
 		}
 		head := fmt.Sprintf("%d. %s%s", i+1, f.Rule, f.Share)
 		if o.Short {
-			o.line("%s: %s", head, f.Text)
-		} else {
-			o.line("%s", head)
-			o.line("   %s", f.Text)
+			o.line("%s", text.Sentences(o.ascii(head+": "+f.Text), o.Width, o.ASCII))
+			o.line("%s", text.Sentences(o.ascii("   Try: "+f.Try), o.Width, o.ASCII))
+			continue
 		}
+		o.line("%s", head)
+		o.line("   %s", f.Text)
 		o.line("   Try: %s", f.Try)
 	}
 }
