@@ -28,7 +28,7 @@ func TestName(t *testing.T) {
 
 func TestCreateCountsUp(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mpitrace-app-1")
-	for _, want := range []string{name, name + ".2", name + ".3"} {
+	for _, want := range []string{name, name + "-2", name + "-3"} {
 		d, err := Create(name)
 		if err != nil || string(d) != want {
 			t.Fatalf("got %s, %v; want %s", d, err, want)
