@@ -167,6 +167,7 @@ func (v *viewedRun) report() (any, error) {
 		v.found.useTraced(traced)
 	}
 	info, _ := v.dir.ReadInfo() // the page shows what is known without it
+	missing = append(missing, v.found.lacks(v.dir, info.Command)...)
 	p, err := v.found.page(views.Options{Missing: missing, Info: info}, false)
 	if err != nil {
 		return nil, err
