@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"io"
 	"path"
 	"runtime/debug"
@@ -203,8 +204,9 @@ func (s summaries) unrecordedChildren(dir rundir.Dir) []string {
 		"exec mpitrace run -o %s -- ./child \"$@\"", text.ShellQuote(cmp.Or(string(dir), "DIR")))}
 }
 
-// alone returns a text if processes that ran at the same time were each alone in their
-// MPI_COMM_WORLD: the launcher gave them nothing by which their MPI finds the others.
+// alone returns a text if processes that were started together were each alone in their
+// MPI_COMM_WORLD: the launcher gave them nothing by which their MPI finds the others. Those of a
+// script count only if they ran at the same time.
 func (s summaries) alone(command []string) []string {
 	if len(s.jobs) < 2 {
 		return nil
@@ -222,8 +224,8 @@ func (s summaries) alone(command []string) []string {
 			ended = end
 		}
 	}
-	if begun.After(ended) {
-		return nil // one after the other, as a script starts them
+	if begun.After(ended) && (len(command) == 0 || !launch.IsLauncher(command)) {
+		return nil
 	}
 	try := "for one job, use the launcher of the program's MPI"
 	if slices.ContainsFunc(command, func(word string) bool { return path.Base(word) == "srun" }) {

@@ -84,6 +84,9 @@ func (o *viewOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), server.URL())
 	warn(cmd.ErrOrStderr(), forwarding(server)...)
+	for _, there := range elsewhereCommands(dir, "view") {
+		warn(cmd.ErrOrStderr(), "while the job runs, ranks of that node are seen by: "+there)
+	}
 	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
 	return server.Serve(ctx, live.IdleLimit)

@@ -23,12 +23,35 @@ func JobID() string {
 		}
 		return id
 	}
-	for _, name := range []string{"PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID"} {
-		if id := os.Getenv(name); id != "" {
+	for _, s := range batchSystems {
+		if id := os.Getenv(s.id); id != "" {
 			return fileName(id)
 		}
 	}
 	return ""
+}
+
+// batchSystems are the batch systems, with the environment variables that describe a job.
+var batchSystems = []struct{ name, id, index, partition, nodes string }{
+	{"Slurm", "SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST"},
+	{"PBS", "PBS_JOBID", "PBS_ARRAY_INDEX", "PBS_QUEUE", ""},
+	{"LSF", "LSB_JOBID", "", "LSB_QUEUE", "LSB_HOSTS"},
+	{"Flux", "FLUX_JOB_ID", "", "", ""},
+	{"Cobalt", "COBALT_JOBID", "", "", ""},
+}
+
+// Batch returns the batch job that contains this process; nil if there is none.
+func Batch() *rundir.BatchJob {
+	for _, s := range batchSystems {
+		if id := os.Getenv(s.id); id != "" {
+			b := &rundir.BatchJob{System: s.name, ID: id, ArrayIndex: os.Getenv(s.index), Partition: os.Getenv(s.partition), Nodes: os.Getenv(s.nodes)}
+			if s.name == "Slurm" {
+				b.Step = slurmStep()
+			}
+			return b
+		}
+	}
+	return nil
 }
 
 // Restart returns what distinguishes the runs of a job that Slurm started again, for
