@@ -149,10 +149,12 @@ var slurmUses = []struct {
 		}
 	}},
 	{"a name with the job's id and name", func(t *testing.T, j *slurmJob) {
-		j.script(t, "plate", mpitrace+" run -o "+j.Shared+"/%x-%j.run -- "+strings.Join(j.srun(j.program...), " "))
-		runs, _ := filepath.Glob(filepath.Join(j.Shared, "plate-[0-9]*.run"))
-		if len(runs) != 1 {
-			t.Fatalf("runs %q, want plate-ID.run", runs)
+		template := filepath.Join(root, "examples", "slurm", "job.sh")
+		out := j.script(t, "plate", "export KIND="+strings.TrimPrefix(j.kind, "--mpi=")+" PATH="+filepath.Dir(mpitrace)+":$PATH",
+			"cd "+j.Shared, "exec "+template+" "+strings.Join(j.program, " "))
+		runs, _ := filepath.Glob(filepath.Join(j.Shared, "plate-[0-9]*"))
+		if len(runs) != 1 || !strings.Contains(out, "halo on 4 ranks, ") {
+			t.Fatalf("runs %q, want plate-ID, and the verdict:\n%s", runs, out)
 		}
 		j.check(t, runs[0])
 		if out := j.run(t, 2, mpitrace, "run", "-o", "%q", "--", "true"); !strings.Contains(out.stderr, "%q: after %") {
