@@ -29,9 +29,6 @@ const (
 	FinalizeStop = 1 // after the last call
 )
 
-// EndedEarly is the pattern of the waits of lanes that end before the last one.
-const EndedEarly = "ended-early"
-
 // EndPlace is the number of the place at which lanes that end early wait.
 const EndPlace = 0
 
@@ -78,11 +75,11 @@ func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
 	return f
 }
 
-// Call adds a call of a lane, made at a stop, which may contain a wait.
-func (f *Finder) Call(at int32, start, end int64, stop int32, w *Wait) {
+// Call adds a call of a lane, made at a stop, with the waits in it.
+func (f *Finder) Call(at int32, start, end int64, stop int32, waits []Wait) {
 	l := &f.lanes[at]
-	if w != nil {
-		f.pending = append(f.pending, wait{*w, at})
+	for _, w := range waits {
+		f.pending = append(f.pending, wait{w, at})
 	}
 	from, to := max(start, l.known), min(end, l.End)
 	if from > l.End {
@@ -93,7 +90,7 @@ func (f *Finder) Call(at int32, start, end int64, stop int32, w *Wait) {
 	if to <= from {
 		return
 	}
-	if w != nil {
+	for _, w := range waits {
 		if a, b := max(w.Start, from), min(w.End, to); a < b {
 			l.add(a, callKind(stop), noLane)
 			l.add(b, callKind(stop), w.For)

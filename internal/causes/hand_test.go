@@ -25,7 +25,7 @@ type schedule struct {
 type scheduled struct {
 	lane, stop int32
 	start, end int64
-	wait       *Wait
+	waits      []Wait
 }
 
 // newSchedule returns a schedule of ranks with one lane each, which begin at 0.
@@ -67,7 +67,7 @@ func (s *schedule) call(lane int, site string, start, until, end int64, on int) 
 	stop := s.stop(Stop{Call: site})
 	c := scheduled{lane: int32(lane), stop: stop, start: start, end: end}
 	if until > start {
-		c.wait = &Wait{Start: start, End: until, For: int32(on), Place: s.place(Place{Stop: stop, Pattern: "late"})}
+		c.waits = []Wait{{Start: start, End: until, For: int32(on), Place: s.place(Place{Stop: stop, Pattern: "late"})}}
 		s.waited += until - start
 	}
 	s.calls = append(s.calls, c)
@@ -90,7 +90,7 @@ func (s *schedule) find(t *testing.T, random *rand.Rand) (*Finder, []Cause) {
 		at = max(at, calls[0].start) + random.Int64N(20*ms)
 		for ; len(calls) > 0 && calls[0].start <= at; calls = calls[1:] {
 			c := calls[0]
-			f.Call(c.lane, c.start, c.end, c.stop, c.wait)
+			f.Call(c.lane, c.start, c.end, c.stop, c.waits)
 		}
 		f.Advance(at)
 	}
@@ -160,7 +160,7 @@ func byHand(lanes [][]part) *schedule {
 				c := &s.calls[len(s.calls)-1]
 				c.end = end
 				if p.what == "wait" {
-					c.wait = &Wait{Start: now, End: end, For: int32(p.on), Place: s.place(Place{Stop: c.stop, Pattern: "late"})}
+					c.waits = []Wait{{Start: now, End: end, For: int32(p.on), Place: s.place(Place{Stop: c.stop, Pattern: "late"})}}
 					s.waited += end - now
 				}
 			default:
@@ -257,4 +257,3 @@ func TestByHand(t *testing.T) {
 		})
 	}
 }
-
