@@ -11,10 +11,12 @@ type call struct {
 	index      int64 // index of its event
 	probed     probe // the probe before a receive
 
-	open     int   // number of causes that are not known yet, plus 1 while completions may follow
-	needs    int   // number of unknown causes that the ideal time depends on
-	ideal    int64 // latest ideal time of the causes so far, ns
-	released bool  // whether the thread continues without the unknown causes
+	open     int    // number of causes that are not known yet, plus 1 while completions may follow
+	needs    int    // number of unknown causes that the clocks depend on
+	causes   clocks // the latest times of the causes so far
+	entered  int64  // start, or end of the call around it, Unix ns
+	until    int64  // when the last of the causes so far came, at most the end, Unix ns
+	released bool   // whether the thread continues without the unknown causes
 	latest   cause
 	// When the received messages had certainly arrived, Unix ns; unknownTime if that is unknown.
 	delivered int64
@@ -44,16 +46,22 @@ type cause struct {
 func (r *replay) begin(e *event) *call {
 	l := e.kind.lane
 	var probed probe
-	if before := l.call; before != nil {
-		l.ideal = max(l.ideal, before.ideal)
-		if before.kind.probe && e.kind.operation == receiveCall {
-			probed = probe{before.kind, before.start, before.end, before.index}
-		}
+	entered, burst := max(e.start, l.last), max(e.start-l.last, 0)
+	l.process.bursts.add(l.stop, e.kind, burst)
+	if before := l.call; before != nil && before.kind.probe && e.kind.operation == receiveCall {
+		probed = probe{before.kind, before.start, before.end, before.index}
+		entered = before.entered // for the changes, the two are one call
+		l.now[idealNetwork] += burst
 		r.close(before)
+	} else {
+		if before != nil {
+			r.leave(before)
+			r.close(before)
+		}
+		r.compute(l, e.kind.stop, e.kind.pays(), burst)
 	}
-	l.ideal += max(e.start-l.last, 0)
 	r.came(l, e)
-	l.last = max(l.last, e.end)
+	l.last, l.stop = max(l.last, e.end), e.kind.stop
 	inside := overlap(e.start, e.end, l.process.from(), l.process.to())
 	if !e.kind.setsUp {
 		l.mpi += e.end - e.start
@@ -61,7 +69,7 @@ func (r *replay) begin(e *event) *call {
 	}
 	r.calls.add(e.kind.call, inside, l.process.own(inside))
 	c := r.freeCalls.get()
-	*c = call{lane: l, kind: e.kind, start: e.start, end: e.end, index: e.index, probed: probed, open: 1}
+	*c = call{lane: l, kind: e.kind, start: e.start, end: e.end, index: e.index, probed: probed, open: 1, entered: entered}
 	l.call = c
 	return c
 }
@@ -85,28 +93,33 @@ func (w *cause) before(o *cause) bool {
 	return w.lane.thread < o.lane.thread || w.lane.thread == o.lane.thread && w.pattern < o.pattern
 }
 
-// got adds one of the causes for which the call is open. needed says whether the ideal time depends
-// on it. A cause without a lane will never be known.
-func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
+// got adds one of the causes for which the call is open: w at the times now. needed says whether the
+// clocks depend on it. A cause without a lane will never be known.
+func (r *replay) got(c *call, w cause, now *clocks, needed bool) {
 	if w.lane != nil {
 		c.learn(w)
-		c.ideal = max(c.ideal, ideal)
+		if now != nil {
+			r.dependsOn(c, &w, now)
+		}
 	}
 	if w.pattern != LateSender {
 		c.delivered = unknownTime
 	}
 	if needed {
-		c.needs--
-	}
-	if p := c.lane.process; c.needs == 0 && p.parkedOn == c {
-		p.parkedOn = nil
-		r.proceed(p)
+		r.known(c)
 	}
 	r.close(c)
 }
 
-// posting returns the call as the posting of a receive.
-func (c *call) posting() posting { return posting{c.start, c.kind.site} }
+// known removes one of the unknown causes that the clocks of a call depend on. After the last one,
+// the process continues.
+func (r *replay) known(c *call) {
+	c.needs--
+	if p := c.lane.process; c.needs == 0 && p.parkedOn == c {
+		p.parkedOn = nil
+		r.proceed(p)
+	}
+}
 
 // close removes one reason to keep the call. After the last one it is known how
 // long the call waited, and for what.
@@ -115,7 +128,7 @@ func (r *replay) close(c *call) {
 	if c.open > 0 {
 		return
 	}
-	if c.kind.blocks {
+	if c.kind.blocks && r.first == nil {
 		r.waited(c)
 	}
 	r.freeCalls.put(c)

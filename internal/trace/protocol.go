@@ -124,6 +124,9 @@ func (r *replay) received(c *call, m *message) {
 		return
 	}
 	w := lateReceiver{cause{posted, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, m.path, m.need()}
+	if m.posted.now != nil && r.needsReceiver(m) {
+		r.dependsOn(c, &w.cause, m.posted.now)
+	}
 	if have := &c.receiver; have.lane == nil || w.over(have) {
 		*have = w
 	}
