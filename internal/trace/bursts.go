@@ -5,10 +5,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// stops are the calls and call sites before and after bursts.
-type stops struct {
-	at map[stop]int32
-}
+// stops are the numbers of calls and call sites before and after bursts.
+type stops map[stop]int32
 
 type stop struct{ call, site string }
 
@@ -16,32 +14,29 @@ type stop struct{ call, site string }
 const (
 	initialized int32 = iota
 	finalized
+	firstStop
 )
-
-func newStops() stops {
-	return stops{map[stop]int32{{call: "Init"}: initialized, {call: "Finalize"}: finalized}}
-}
 
 // index returns the number of a stop. All functions that start MPI are the same stop, and all that
 // end it.
-func (s *stops) index(call, site string) int32 {
-	at := stop{call, site}
-	if profile.SetsUp(call) {
-		at = stop{call: "Init"}
-		if profile.TraitsOf(call).Any(profile.TraitFinalizes) {
-			at.call = "Finalize"
-		}
+func (s stops) index(call, site string) int32 {
+	switch {
+	case !profile.SetsUp(call):
+	case profile.TraitsOf(call).Any(profile.TraitFinalizes):
+		return finalized
+	default:
+		return initialized
 	}
-	i, ok := s.at[at]
+	i, ok := s[stop{call, site}]
 	if !ok {
-		i = int32(len(s.at))
-		s.at[at] = i
+		i = firstStop + int32(len(s))
+		s[stop{call, site}] = i
 	}
 	return i
 }
 
 // burst returns the key of a kind of bursts.
-func (s *stops) burst(b *causes.Burst) burstKey {
+func (s stops) burst(b *causes.Burst) burstKey {
 	return burstKey{s.index(b.Before.Call, b.Before.Callsite), s.index(b.After.Call, b.After.Callsite)}
 }
 
@@ -57,14 +52,21 @@ type burstSum struct {
 // ns before it.
 type bursts map[burstKey]*burstSum
 
-func (b bursts) add(before int32, to *kind, ns int64) {
-	if to.burst == nil || to.from != before {
-		key := burstKey{before, to.stop}
-		if b[key] == nil {
-			b[key] = new(burstSum)
+// latestBurst is the kind of burst that was before the latest call of a kind. Programs often repeat
+// the same.
+type latestBurst struct {
+	key burstKey
+	sum *burstSum
+}
+
+// add adds a burst to the sums.
+func (l *latestBurst) add(to bursts, key burstKey, ns int64) {
+	if l.sum == nil || l.key != key {
+		if to[key] == nil {
+			to[key] = new(burstSum)
 		}
-		to.from, to.burst = before, b[key]
+		l.key, l.sum = key, to[key]
 	}
-	to.burst.count++
-	to.burst.ns += ns
+	l.sum.count++
+	l.sum.ns += ns
 }

@@ -47,7 +47,7 @@ func (r *replay) begin(e *event) *call {
 	l := e.kind.lane
 	var probed probe
 	entered, burst := max(e.start, l.last), max(e.start-l.last, 0)
-	l.process.bursts.add(l.stop, e.kind, burst)
+	e.kind.burst.add(l.process.bursts, burstKey{l.stop, e.kind.stop}, burst)
 	if before := l.call; before != nil && before.kind.probe && e.kind.operation == receiveCall {
 		probed = probe{before.kind, before.start, before.end, before.index}
 		entered = before.entered // for the changes, the two are one call
@@ -191,6 +191,56 @@ func slack(a, b *replayedRank) int64 {
 		return 0
 	}
 	return corrected
+}
+
+// compute moves the clocks of a lane over a burst of ns before a stop. pays is that of the call there.
+func (r *replay) compute(l *lane, to int32, pays bool, ns int64) {
+	l.now[idealNetwork] += ns
+	for i := range r.changes {
+		ch, now, owed := &r.changes[i], &l.now[i+1], &l.owed[i+1]
+		takes, later := ch.burst(l.process.index, burstKey{l.stop, to}, ns)
+		if later == 0 && pays {
+			*now += *owed
+			*owed = 0
+		}
+		*now += takes
+		*owed += later
+	}
+}
+
+// pays reports whether computing that a change put off is done at the latest in this call: a call
+// that only sends, or posts a receive, comes before it.
+func (k *kind) pays() bool { return k.blocks && (k.operation != sendCall || k.exchange) }
+
+// leave moves the clocks of a lane to the end of its last call.
+func (r *replay) leave(c *call) {
+	l := c.lane
+	l.now[idealNetwork] = max(l.now[idealNetwork], c.causes[idealNetwork])
+	cost := max(c.left()-max(c.entered, c.until), 0)
+	for i := 1; i <= len(r.changes); i++ {
+		if c.kind.pays() {
+			l.now[i] += l.owed[i]
+			l.owed[i] = 0
+		}
+		l.now[i] = max(l.now[i], c.causes[i]) + cost
+	}
+}
+
+// left returns when the call ended, at the latest when the process called Finalize.
+func (c *call) left() int64 { return min(c.end, c.lane.process.to()) }
+
+// dependsOn lets the call wait for a cause that came at the times now. A cause that came after the
+// end of the call, because clocks differ, keeps its distance.
+func (r *replay) dependsOn(c *call, w *cause, now *clocks) {
+	c.causes[idealNetwork] = max(c.causes[idealNetwork], now[idealNetwork])
+	if len(r.changes) == 0 || w.pattern.mayPass() && w.time > c.end+slack(c.lane.process, w.lane.process) {
+		return
+	}
+	after := max(w.time-c.left(), 0)
+	for i := 1; i <= len(r.changes); i++ {
+		c.causes[i] = max(c.causes[i], now[i]-after)
+	}
+	c.until = max(c.until, w.time-after)
 }
 
 // freeList reuses objects, because most of them are short-lived.

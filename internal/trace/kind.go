@@ -44,9 +44,7 @@ type kind struct {
 	window int32 // number of the window in the process, 0 if there is none
 	win    *window
 
-	// The sum of the bursts before these calls that began at a stop, since programs often repeat the same.
-	from  int32
-	burst *burstSum
+	burst latestBurst
 
 	// The route of the last message, since programs often send on the same again.
 	route *route

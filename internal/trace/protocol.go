@@ -132,6 +132,38 @@ func (r *replay) received(c *call, m *message) {
 	}
 }
 
+// awaitReceiver lets a call wait for the receiver of its message, if the message needs it.
+func (r *replay) awaitReceiver(m *message, c *call) {
+	m.call = c
+	c.open++
+	if m.needed = c.end-c.start >= pathWait && r.needsReceiver(m); m.needed {
+		c.needs++
+	}
+}
+
+// needsReceiver reports whether the clocks of the sender depend on the receiver of a message. Those
+// of the ideal network never do, and only a second replay knows the other messages of the job.
+func (r *replay) needsReceiver(m *message) bool {
+	if r.first == nil {
+		return false
+	}
+	switch m.need() {
+	case rendezvous:
+		return true
+	case unknownNeed:
+		return r.first.protocols.pattern(verdict{size: sizeKey(m.bytes), path: m.path}) == LateReceiver
+	}
+	return false
+}
+
+// gotReceiver ends the wait of a call for the receiver of its message.
+func (r *replay) gotReceiver(m *message) {
+	if m.needed {
+		r.known(m.call)
+	}
+	r.close(m.call)
+}
+
 // receivePosted returns when the receive of a message was posted. If the send cannot end before
 // that, the result is at most sendEnd: a later posting is an error of the clocks. A synchronous
 // send never ends before the posting. A send above the recorded limit does not either, but the

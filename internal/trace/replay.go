@@ -61,7 +61,7 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 		receivers: undecidedWaits[verdict]{sums: waitSums[undecidedKey[verdict]]{}},
 		away:      awayWaits{undecidedWaits: undecidedWaits[windowOps]{sums: waitSums[undecidedKey[windowOps]]{}}},
 		names:     nameNumbers{at: map[string]int32{}},
-		stops:     newStops(),
+		stops:     stops{},
 		loaded:    make(chan *replayedRank, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
@@ -80,6 +80,17 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	}
 	r.setClock()
 	return r
+}
+
+// again returns a second replay of the same events.
+func (r *replay) again() *replay {
+	var sources []profile.EventSource
+	for _, p := range r.processes {
+		sources = append(sources, p.src)
+	}
+	second := newReplay(sources, Options{})
+	second.first = r
+	return second
 }
 
 // setClock sets the start of the job and the initial length of a round.

@@ -1,11 +1,9 @@
 package trace
 
 import (
-	"math"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/internal/causes"
-	"github.com/mpitrace/mpitrace/profile"
 )
 
 // A second replay tries what the run would take without its largest causes. All of them are tried
@@ -14,48 +12,10 @@ import (
 // leastShare is the least share of a cause that is tried.
 const leastShare = 0.02
 
-// change is what becomes of the bursts of one kind if a cause is taken out.
-type change struct {
-	burstKey
-	put   bool         // off, until the rank has sent or posted its receives
-	ranks []rankChange // by index in replay.processes
-}
-
-// rankChange is what becomes of the bursts of one rank.
-type rankChange struct {
-	changed bool
-	// Each takes scale times as long, and constant ns.
-	scale, constant float64
-	// extra is the work, in ns, that the rank takes over before each call at a stop.
-	extra float64
-	at    int32
-}
-
-// burst returns how long a burst takes with the change, and how much of it is done later, in ns.
-func (ch *change) burst(l *lane, to int32, ns int64) (takes, later int64) {
-	x := &ch.ranks[l.process.index]
-	switch {
-	case x.extra > 0 && to == x.at:
-		return ns + round(x.extra), 0
-	case !x.changed || l.stop != ch.before || to != ch.after:
-		return ns, 0
-	case ch.put:
-		return 0, ns
-	}
-	return round(float64(ns)*x.scale + x.constant), 0
-}
-
-func round(ns float64) int64 { return int64(math.Round(ns)) }
-
 // savings sets what each of the largest causes saves. It replays the job once, with a change for
 // each of them.
 func (r *replay) savings(list []causes.Cause) error {
-	var sources []profile.EventSource
-	for _, p := range r.processes {
-		sources = append(sources, p.src)
-	}
-	again := newReplay(sources, Options{Progress: r.o.Progress})
-	again.first = r
+	again := r.again()
 	var tried []*causes.Cause
 	for i := range list {
 		c := &list[i]

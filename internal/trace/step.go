@@ -131,6 +131,16 @@ func (r *replay) posted(e *event) posting {
 	return r.posting(e.kind.lane, e.start, e.kind.site)
 }
 
+// posting returns the call as the posting of a receive.
+func (r *replay) posting(l *lane, start int64, site int32) posting {
+	p := posting{time: start, site: site}
+	if len(r.changes) > 0 {
+		now := l.now
+		p.now = &now
+	}
+	return p
+}
+
 // stepReceive replays the completion of a receive that was posted before. For a
 // Sendrecv it may come before the call: it is then kept for the call, because
 // the send half must be replayed before the receive can be waited for.
