@@ -181,3 +181,55 @@ func TestRandomSavings(t *testing.T) {
 		t.Errorf("only %d jobs become shorter", least)
 	}
 }
+
+// TestSavingsTogether tries causes side by side. Each saves as much as alone.
+func TestSavingsTogether(t *testing.T) {
+	sources := synth.NewSchedule("two", 4, func(p *synth.Plan) {
+		for step := range 12 {
+			p.Work(time.Duration(1+p.Rank) * time.Millisecond)
+			p.All("Barrier", 61)
+			p.Work(time.Duration(1+(p.Rank+step)%4) * time.Millisecond)
+			p.All("Allreduce", 60)
+		}
+	}).Sources()
+	stop := func(call, site string) causes.Stop { return causes.Stop{Call: call, Callsite: site} }
+	allreduce, barrier := stop("Allreduce", "step app.c:60"), stop("Barrier", "step app.c:61")
+	list := []causes.Cause{
+		{Class: causes.Imbalance, Share: 0.3, Burst: &causes.Burst{Before: allreduce, After: barrier}, Named: profile.RankSetOf(2, 3)},
+		{Class: causes.Chain, Share: 0.2, Burst: &causes.Burst{Before: barrier, After: allreduce}},
+		{Class: causes.Varying, Share: 0.2, Burst: &causes.Burst{Before: barrier, After: allreduce}},
+		{Class: causes.InCall, Share: 0.1, Call: &barrier},
+		{Class: causes.Varying, Share: 0.01, Burst: &causes.Burst{Before: allreduce, After: barrier}},
+	}
+	testenv.NoError(t, replayed(t, sources).savings(list))
+	// In each phase the slowest rank takes 4 ms, and the mean is 2.5 ms. The first burst before a
+	// barrier comes after MPI_Init, so it is another kind.
+	want := []float64{11 * 0.0015, 0, 12 * 0.0015}
+	for i, w := range want {
+		if s := list[i].SavesS; (s == nil) != (w == 0) || s != nil && !near(*s, w) {
+			t.Errorf("cause %d saves %v, want %g", i, s, w)
+		}
+	}
+	if list[3].SavesS != nil || list[4].SavesS != nil {
+		t.Errorf("a call, and less than 2 %%, were tried: %+v", list[3:])
+	}
+	if want := 0.096 + 24e-6 - 0.078; !near(list[1].BoundS, want) { // rank 3 computes 12 × (4 + 2.5) ms
+		t.Errorf("a chain saves at most %g s, want %g", list[1].BoundS, want)
+	}
+}
+
+// TestSavingOfProbe shares work of a sender. The receiver waits for it in a probe.
+func TestSavingOfProbe(t *testing.T) {
+	j := job(3, 53)
+	j[0].send("Send", 2, 48, 49)
+	j[2].Trace().FinalizeStart = at(100)
+	j[2].add(profile.EventKind{Call: "Probe", Peer: profile.PeerAnySource}, 0, 50, 0, 0)
+	j[2].recv(0, 51, 52)
+	list := []causes.Cause{{Class: causes.Imbalance, Share: 1, Named: profile.RankSetOf(0), Alone: true,
+		Burst: &causes.Burst{Before: causes.Stop{Call: "Init"}, After: causes.Stop{Call: "Send", Callsite: "Send"}},
+		Seen:  []causes.Seen{{Stop: causes.Stop{Call: "Probe", Callsite: "Probe"}, Ranks: profile.RankSetOf(2)}}}}
+	testenv.NoError(t, replayed(t, jobs.Sources(j...)).savings(list))
+	if got := *list[0].SavesS; !near(got, 0.032) { // 16 of 48 ms are left
+		t.Errorf("saves %g s, want 0.032", got)
+	}
+}
