@@ -138,7 +138,7 @@ func (r *replay) finish(l *lane) {
 		r.leave(l.call)
 		r.close(l.call)
 	}
-	r.compute(l, finalized, true, max(l.process.to()-l.last, 0))
+	r.compute(l, nil, max(l.process.to()-l.last, 0))
 }
 
 // drain replays each process up to the end of the round, as far as possible.
