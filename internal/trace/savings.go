@@ -9,8 +9,13 @@ import (
 // A second replay tries what the run would take without its largest causes. All of them are tried
 // side by side, each with a clock of its own.
 
-// leastShare is the least share of a cause that is tried.
-const leastShare = 0.02
+const (
+	// leastShare is the least share of a cause that is tried.
+	leastShare = 0.02
+	// mostReplayed is the number of events of the largest job that is replayed again. A replay takes
+	// about as long as the first one, which is a matter of seconds up to here.
+	mostReplayed = 50_000_000
+)
 
 // savings sets what each of the largest causes saves. It replays the job once, with a change for
 // each of them.
@@ -23,7 +28,7 @@ func (r *replay) savings(list []causes.Cause) error {
 		case causes.Chain:
 			c.BoundS = seconds(r.runtime() - r.mostUseful())
 		case causes.Imbalance, causes.Varying, causes.Order:
-			if c.Share >= leastShare && len(tried) < maxChanges {
+			if c.Share >= leastShare && len(tried) < maxChanges && r.steps <= mostReplayed {
 				again.changes = append(again.changes, again.without(c))
 				tried = append(tried, c)
 			}

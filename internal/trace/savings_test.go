@@ -218,6 +218,20 @@ func TestSavingsTogether(t *testing.T) {
 	}
 }
 
+// TestNoSavingsOfLargeJobs has more events than are replayed again.
+func TestNoSavingsOfLargeJobs(t *testing.T) {
+	c := synth.CausedJobs()[0]
+	for events, want := range map[uint64]bool{mostReplayed: true, mostReplayed + 1: false} {
+		r := replayed(t, c.Job(8, false).Sources())
+		r.steps = events
+		list := []causes.Cause{causeOf(&c)}
+		testenv.NoError(t, r.savings(list))
+		if got := list[0].SavesS != nil; got != want {
+			t.Errorf("%d events: tried %v, want %v", events, got, want)
+		}
+	}
+}
+
 // TestSavingOfProbe shares work of a sender. The receiver waits for it in a probe.
 func TestSavingOfProbe(t *testing.T) {
 	j := job(3, 53)
