@@ -52,40 +52,23 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// causeOf returns the cause of a job as the analysis must find it.
-func causeOf(c *synth.Caused) causes.Cause {
-	stop := func(l synth.Line) causes.Stop { return causes.Stop{Call: l.Call, Callsite: l.Site()} }
-	out := causes.Cause{Share: 1, Burst: &causes.Burst{Before: stop(c.Before), After: stop(c.After)}, Named: profile.RankSetOf(c.Ranks...), Alone: c.Alone}
-	for class := range causes.InCall {
-		if class.String() == c.Class {
-			out.Class = class
-		}
-	}
-	var waits []int
-	for rank := range 8 {
-		if !out.Named.Contains(rank) {
-			waits = append(waits, rank)
-		}
-	}
-	for _, rank := range c.Ranks {
-		out.Ranks = append(out.Ranks, causes.RankCost{Rank: rank})
-	}
-	out.Seen = []causes.Seen{{Stop: stop(c.Seen), Ranks: profile.RankSetOf(waits...)}}
-	return out
-}
-
-// TestSavings takes the cause of each job out in the generator. The run time must change as the
+// TestSavings takes the first cause of each job out in the generator. The run time must change as the
 // replay said, within 1 %.
 func TestSavings(t *testing.T) {
 	for _, c := range synth.CausedJobs() {
 		t.Run(c.Name, func(t *testing.T) {
 			with, without := c.Job(8, false), c.Job(8, true)
 			want := (with.Runtime() - without.Runtime()).Seconds()
-			r := replayed(t, with.Sources())
-			list := []causes.Cause{causeOf(&c)}
-			testenv.NoError(t, r.savings(list))
-			got := list[0].BoundS
-			if s := list[0].SavesS; s != nil {
+			first := analyzed(t, with.Sources(), Options{}).Causes[0]
+			burst := causes.Burst{Before: causes.Stop{Call: c.Before.Call, Callsite: c.Before.Site()}, After: causes.Stop{Call: c.After.Call, Callsite: c.After.Site()}}
+			if first.Class.String() != c.Class || first.Burst == nil || *first.Burst != burst {
+				t.Fatalf("first cause %+v, want %s at %+v", first, c.Class, burst)
+			}
+			if named := profile.RankSetOf(c.Ranks...); first.Named.String() != named.String() {
+				t.Errorf("named %v, want %v", first.Named, named)
+			}
+			got := first.BoundS
+			if s := first.SavesS; s != nil {
 				got = *s
 			}
 			if math.Abs(got-want) > 0.01*want || want < 0.1*with.Runtime().Seconds() {
@@ -130,55 +113,50 @@ func randomJob(seed uint64, ranks, steps int, work func(rank, step int) time.Dur
 	})
 }
 
-// TestRandomSavings evens out the work of random jobs in the generator. The run time must change as
-// the replay said, within 1 %.
+// TestRandomSavings evens out the work of random jobs in the generator, in the way of each cause that
+// the analysis finds in it. The run time must change as the replay said, within 1 %.
 func TestRandomSavings(t *testing.T) {
 	const ranks, steps = 7, 12
 	burst := causes.Burst{Before: causes.Stop{Call: "Iprobe", Callsite: "step app.c:10"}, After: causes.Stop{Call: "Iprobe", Callsite: "step app.c:11"}}
-	least := 0
+	var shorter [causes.InCall]int // number of causes that save something, by class
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		works := make([][]time.Duration, ranks)
-		cause := causes.Cause{Class: causes.Varying, Share: 1, Burst: &burst}
-		mean := make([]time.Duration, ranks)
+		works, sums := make([][]time.Duration, ranks), make([]time.Duration, ranks)
 		var all time.Duration
 		for r := range works {
+			most := 1 + random.IntN(6_000_000)
 			for range steps {
-				d := time.Duration(1 + random.IntN(4_000_000))
+				d := time.Duration(1 + random.IntN(most))
 				works[r] = append(works[r], d)
-				mean[r] += d
+				sums[r] += d
+				all += d
 			}
-			all += mean[r]
-			mean[r] /= steps
-		}
-		even := func(r, _ int) time.Duration { return mean[r] }
-		if seed%2 == 0 {
-			cause.Class = causes.Imbalance
-			even = func(r, step int) time.Duration {
-				return time.Duration(float64(works[r][step]) * min(1, float64(all)/float64(ranks*steps)/float64(mean[r])))
-			}
-			var named []int
-			for r := range ranks {
-				if mean[r] > all/(ranks*steps) {
-					named = append(named, r)
-				}
-			}
-			cause.Named = profile.RankSetOf(named...)
 		}
 		with := randomJob(seed, ranks, steps, func(r, step int) time.Duration { return works[r][step] })
-		want := (with.Runtime() - randomJob(seed, ranks, steps, even).Runtime()).Seconds()
-		list := []causes.Cause{cause}
-		testenv.NoError(t, replayed(t, with.Sources()).savings(list))
-		got := *list[0].SavesS
-		if want > 0 {
-			least++
-		}
-		if math.Abs(got-max(want, 0)) > 0.01*max(want, 0)+1e-6 {
-			t.Errorf("seed %d: %v saves %.6f s of %v, want %.6f s", seed, cause.Class, got, with.Runtime(), want)
+		for _, c := range analyzed(t, with.Sources(), Options{}).Causes {
+			if c.Burst == nil || *c.Burst != burst || c.SavesS == nil || c.Class == causes.Order {
+				continue
+			}
+			without := randomJob(seed, ranks, steps, func(r, step int) time.Duration {
+				switch {
+				case c.Class == causes.Varying:
+					return sums[r] / steps
+				case c.Named.Contains(r):
+					return time.Duration(float64(works[r][step]) * float64(all) / ranks / float64(sums[r]))
+				}
+				return works[r][step]
+			})
+			want := max((with.Runtime() - without.Runtime()).Seconds(), 0)
+			if got := *c.SavesS; math.Abs(got-want) > 0.01*want+1e-6 {
+				t.Errorf("seed %d: %v saves %.6f s of %v, want %.6f s", seed, c.Class, got, with.Runtime(), want)
+			}
+			if want > 0 {
+				shorter[c.Class]++
+			}
 		}
 	}
-	if least < 250 {
-		t.Errorf("only %d jobs become shorter", least)
+	if shorter[causes.Imbalance] < 150 || shorter[causes.Varying] < 150 {
+		t.Errorf("jobs become shorter without %d causes", shorter)
 	}
 }
 
@@ -224,7 +202,8 @@ func TestNoSavingsOfLargeJobs(t *testing.T) {
 	for events, want := range map[uint64]bool{mostReplayed: true, mostReplayed + 1: false} {
 		r := replayed(t, c.Job(8, false).Sources())
 		r.steps = events
-		list := []causes.Cause{causeOf(&c)}
+		list := analyzed(t, c.Job(8, false).Sources(), Options{}).Causes[:1]
+		list[0].SavesS = nil
 		testenv.NoError(t, r.savings(list))
 		if got := list[0].SavesS != nil; got != want {
 			t.Errorf("%d events: tried %v, want %v", events, got, want)
