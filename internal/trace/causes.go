@@ -48,15 +48,15 @@ type causeKind struct {
 	lane, stop     int32 // stop is -1 until the kind has a call
 }
 
-// findCauses adds the causes of all waits to a result.
-func (r *replay) findCauses(out *Result) error {
+// findCauses adds the causes of all waits to a result. It needs about so many bytes of memory.
+func (r *replay) findCauses(out *Result, memory int) error {
 	c := &causePass{r: r, late: r.logged.settle()}
 	c.stops.Of(causes.Begin)
 	c.places.Of(causes.WaitPlace{Stop: c.stops.Of(causes.End), Pattern: causes.EndedEarly})
 	if k := out.Clocks; k != nil && k.Backwards+k.LeftEarly > 0 {
 		c.worstNs = k.WorstNs
 	}
-	c.start()
+	c.start(memory)
 	if err := c.all(); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (r *replay) findCauses(out *Result) error {
 }
 
 // start makes the finder and its lanes: the threads of each rank in order.
-func (c *causePass) start() {
+func (c *causePass) start(memory int) {
 	r := c.r
 	c.laneOf = make([]int32, len(r.lanes))
 	programs := programNames(r.processes)
@@ -103,7 +103,7 @@ func (c *causePass) start() {
 		}
 		reader.advance()
 	}
-	c.finder = causes.NewFinder(lanes, r.o.limits().bytes, r.logged.overflow)
+	c.finder = causes.NewFinder(lanes, memory, r.logged.overflow)
 }
 
 // advance takes the next wait of the process.

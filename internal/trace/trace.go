@@ -65,7 +65,7 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 	if clocks != nil {
 		out.Clocks, out.ClockNotes = clocks, clocks.Lines()
 	}
-	if err := r.findCauses(out); err != nil {
+	if err := r.findCauses(out, o.limits().bytes); err != nil {
 		return nil, err
 	}
 	if err := r.savings(out.Causes); err != nil {
