@@ -66,7 +66,7 @@ func (r *replay) mostUseful() int64 {
 	return most
 }
 
-// without returns the change that takes a cause out:
+// without returns the change that takes a cause out of the program that causes it:
 //   - imbalance: the bursts of the ranks named are scaled to the mean of the ranks that have any. If
 //     only they have any, all ranks share the work: the others do their part before the calls in which
 //     they wait.
@@ -74,35 +74,45 @@ func (r *replay) mostUseful() int64 {
 //   - order: the burst comes after the sends behind it, and after its receives have been posted.
 func (r *replay) without(c *causes.Cause) change {
 	ch := change{burstKey: r.stops.burst(c.Burst), putOff: c.Class == causes.Order, ranks: make([]rankChange, len(r.processes))}
-	have := make([]burstSum, len(r.processes)) // in the first replay
-	n, all := 0, int64(0)
-	for i, p := range r.first.processes {
-		if sum := p.bursts[r.first.stops.burst(c.Burst)]; sum != nil {
-			have[i] = *sum
-			n++
-			all += sum.ns
-		}
-	}
-	if c.Alone {
-		n = len(r.processes)
-	}
-	mean := float64(all) / float64(max(n, 1))
+	have, mean := r.first.burstsOf(c)
 	for i, p := range r.processes {
-		x := &ch.ranks[i]
+		x, rank := &ch.ranks[i], int(p.rank)
 		switch {
-		case have[i].count == 0:
-			if c.Alone && c.Class == causes.Imbalance {
+		case c.Class == causes.Imbalance && have[i].count == 0:
+			if c.Alone {
 				r.takesOver(x, p, c, mean)
 			}
-		case c.Class == causes.Varying:
+		case c.Class == causes.Imbalance:
+			*x = rankChange{changed: c.Named.Contains(rank), scale: mean / float64(max(have[i].ns, 1))}
+		case c.Class == causes.Varying && have[i].count > 0:
 			*x = rankChange{changed: true, constant: float64(have[i].ns) / float64(have[i].count)}
 		case c.Class == causes.Order:
-			x.changed = slices.ContainsFunc(c.Ranks, func(k causes.RankCost) bool { return k.Rank == int(p.rank) })
-		case c.Named.Contains(int(p.rank)):
-			*x = rankChange{changed: true, scale: mean / float64(have[i].ns)}
+			x.changed = slices.ContainsFunc(c.Ranks, func(k causes.RankCost) bool { return k.Rank == rank })
 		}
 	}
 	return ch
+}
+
+// burstsOf returns the bursts of a cause by process of the program that causes it, and the mean time
+// of the ranks that have any, or of all that could share it, in ns.
+func (r *replay) burstsOf(c *causes.Cause) (have []burstSum, mean float64) {
+	have = make([]burstSum, len(r.processes))
+	key, programs := r.stops.burst(c.Burst), programNames(r.processes)
+	n, sharing := 0, 0
+	for i, p := range r.processes {
+		if programs[i] == c.To || c.From != c.To {
+			sharing++
+		}
+		if sum := p.bursts[key]; sum != nil && programs[i] == c.To {
+			have[i] = *sum
+			n++
+			mean += float64(sum.ns)
+		}
+	}
+	if c.Alone {
+		n = sharing
+	}
+	return have, mean / float64(max(n, 1))
 }
 
 // takesOver adds work of some ns in all to a rank, before the calls in which it waits most for those

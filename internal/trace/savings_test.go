@@ -196,6 +196,49 @@ func TestSavingsTogether(t *testing.T) {
 	}
 }
 
+// ofProgram is a rank of a program.
+type ofProgram struct {
+	profile.EventSource
+	program string
+}
+
+func (p ofProgram) Trace() *profile.Trace {
+	t := *p.EventSource.Trace()
+	t.Program = p.program
+	return &t
+}
+
+// TestSavingsOfPrograms has two programs with the same call sites. The mean is that of the program
+// whose rank is named: 10, 10, 10 and 30 ms.
+func TestSavingsOfPrograms(t *testing.T) {
+	sources := synth.NewSchedule("programs", 8, func(p *synth.Plan) {
+		for range 11 {
+			switch {
+			case p.Rank >= 4:
+				p.Work(2 * time.Millisecond)
+			case p.Rank == 3:
+				p.Work(30 * time.Millisecond)
+			default:
+				p.Work(10 * time.Millisecond)
+			}
+			p.All("Allreduce", 60)
+		}
+	}).Sources()
+	for i := range sources {
+		sources[i] = ofProgram{sources[i], []string{"ocean", "atmosphere"}[i/4]}
+	}
+	from := map[string]bool{}
+	for _, c := range analyzed(t, sources, Options{}).Causes[:2] {
+		if c.To != "ocean" || c.Class != causes.Imbalance || c.Named.String() != "rank 3" || c.SavesS == nil || !near(*c.SavesS, 10*0.015) {
+			t.Errorf("%+v, want one that saves 0.15 s", c)
+		}
+		from[c.From] = true
+	}
+	if len(from) != 2 {
+		t.Errorf("only %v wait", from)
+	}
+}
+
 // TestNoSavingsOfLargeJobs has more events than are replayed again.
 func TestNoSavingsOfLargeJobs(t *testing.T) {
 	c := synth.CausedJobs()[0]
