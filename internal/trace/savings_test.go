@@ -3,6 +3,7 @@ package trace
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,14 +29,14 @@ func replayed(t testing.TB, sources []profile.EventSource) *replay {
 func TestUnchanged(t *testing.T) {
 	check := func(name string, sources []profile.EventSource) {
 		t.Helper()
-		r := replayed(t, sources)
-		list := []causes.Cause{{Class: causes.Varying, Share: 1, Burst: &causes.Burst{Before: causes.Stop{Call: "none"}, After: causes.Stop{Call: "none"}}}}
-		testenv.NoError(t, r.savings(list))
-		if s := list[0].SavesS; s == nil || *s != 0 {
-			t.Errorf("%s: saves %v s, want 0", name, *s)
+		r := replayed(t, sources).again()
+		r.changes = []change{{burstKey: burstKey{-1, -1}, ranks: make([]rankChange, len(sources))}}
+		testenv.NoError(t, r.all())
+		if got, want := r.runtimeWith(0), r.runtime(); got != want {
+			t.Errorf("%s takes %d ns, want %d", name, got, want)
 		}
 	}
-	for _, test := range messagePrograms {
+	for _, test := range slices.Concat(messagePrograms, onesidedPrograms) {
 		j := job(3, 100)
 		test.do(j)
 		check(test.name, jobs.Sources(j...))
@@ -45,10 +46,18 @@ func TestUnchanged(t *testing.T) {
 		s, err := synth.NamedTrace(shape, 9, 4, 20_000)
 		testenv.NoError(t, err)
 		check(shape, s.Sources())
+		skewed := s.Sources()
+		for i := range skewed[:4] { // messages arrive before they are sent
+			skewed[i] = synth.Skewed(skewed[i], time.Millisecond, 0)
+		}
+		check(shape+" of other clocks", skewed)
 	}
 	check("hub", (&synth.Hub{Ranks: 9, Steps: 50, Peers: 4, Receives: true, Late: 3_000_000}).Sources())
 	for _, c := range synth.CausedJobs() {
 		check(c.Name, c.Job(8, false).Sources())
+	}
+	for seed := range uint64(20) {
+		check("random", randomJob(seed, 6, 10, func(r, step int) time.Duration { return time.Duration(r*step) * time.Millisecond }).Sources())
 	}
 }
 
