@@ -205,6 +205,25 @@ func TestSavingsTogether(t *testing.T) {
 	}
 }
 
+// TestSavesOnlyTogether has two ranks with work of their own. If all share that of the one which comes
+// last, the other comes last, and as late.
+func TestSavesOnlyTogether(t *testing.T) {
+	got := analyzed(t, synth.NewSchedule("both", 4, func(p *synth.Plan) {
+		own := []time.Duration{8 * time.Millisecond, 7 * time.Millisecond, 0, 0}[p.Rank]
+		for range 10 {
+			p.All("Barrier", 61)
+			p.Work(4 * time.Millisecond)
+			p.Local(10 + 10*p.Rank)
+			p.Work(own)
+			p.Local(11 + 10*p.Rank)
+		}
+	}).Sources(), Options{})
+	c := got.Causes[0]
+	if c.Named.String() != "rank 0" || c.SavesS == nil || *c.SavesS >= 0.5*1e-9*float64(c.CostNs)/4 {
+		t.Errorf("%+v saves %v s, want less than half of its cost on 4 ranks", c, c.SavesS)
+	}
+}
+
 // ofProgram is a rank of a program.
 type ofProgram struct {
 	profile.EventSource
