@@ -20,7 +20,6 @@ const (
 // savings sets what each of the largest causes saves. It replays the job once, with a change for
 // each of them.
 func (r *replay) savings(list []causes.Cause) error {
-	again := r.again()
 	var tried []*causes.Cause
 	for i := range list {
 		c := &list[i]
@@ -29,13 +28,16 @@ func (r *replay) savings(list []causes.Cause) error {
 			c.BoundS = seconds(r.runtime() - r.mostUseful())
 		case causes.Imbalance, causes.Varying, causes.Order:
 			if c.Share >= leastShare && len(tried) < maxChanges && r.steps <= mostReplayed {
-				again.changes = append(again.changes, again.without(c))
 				tried = append(tried, c)
 			}
 		}
 	}
 	if len(tried) == 0 {
 		return nil
+	}
+	again := r.again()
+	for _, c := range tried {
+		again.changes = append(again.changes, again.without(c))
 	}
 	if err := again.all(); err != nil {
 		return err
