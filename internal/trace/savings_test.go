@@ -224,16 +224,34 @@ func TestSavesOnlyTogether(t *testing.T) {
 	}
 }
 
-// ofProgram is a rank of a program.
-type ofProgram struct {
+// edited has another head than the source.
+type edited struct {
 	profile.EventSource
-	program string
+	edit func(*profile.Trace)
 }
 
-func (p ofProgram) Trace() *profile.Trace {
-	t := *p.EventSource.Trace()
-	t.Program = p.program
+func (s edited) Trace() *profile.Trace {
+	t := *s.EventSource.Trace()
+	s.edit(&t)
 	return &t
+}
+
+// TestSavingsOfUnknownLimits has receivers that are late for large messages. Only the run shows that
+// their senders wait for them.
+func TestSavingsOfUnknownLimits(t *testing.T) {
+	for _, c := range synth.CausedJobs() {
+		if c.Class != causes.Order.String() {
+			continue
+		}
+		sources := c.Job(8, false).Sources()
+		want := *analyzed(t, sources, Options{}).Causes[0].SavesS
+		for i := range sources {
+			sources[i] = edited{sources[i], func(t *profile.Trace) { t.EagerLimits = nil }}
+		}
+		if got := *analyzed(t, sources, Options{}).Causes[0].SavesS; got != want || want < 0.1 {
+			t.Errorf("%s: saves %g s, want %g", c.Name, got, want)
+		}
+	}
 }
 
 // TestSavingsOfPrograms has two programs with the same call sites. The mean is that of the program
@@ -253,7 +271,7 @@ func TestSavingsOfPrograms(t *testing.T) {
 		}
 	}).Sources()
 	for i := range sources {
-		sources[i] = ofProgram{sources[i], []string{"ocean", "atmosphere"}[i/4]}
+		sources[i] = edited{sources[i], func(t *profile.Trace) { t.Program = []string{"ocean", "atmosphere"}[i/4] }}
 	}
 	from := map[string]bool{}
 	for _, c := range analyzed(t, sources, Options{}).Causes[:2] {
