@@ -152,7 +152,7 @@ func TestLateCalls(t *testing.T) {
 		}
 	}
 	for i := range s.lanes {
-		f.End(int32(i))
+		f.End(int32(i), s.atEnd)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestOverflow(t *testing.T) {
 			f.Call(c.lane, c.start, c.end, c.stop, c.waits)
 		}
 		for i := range s.lanes {
-			f.End(int32(i))
+			f.End(int32(i), s.atEnd)
 		}
 		if err := f.Close(); err != nil {
 			return nil, err

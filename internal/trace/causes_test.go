@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"testing"
 
@@ -92,5 +93,31 @@ func TestCausesCover(t *testing.T) {
 	}
 	if costs[causes.Unknown] != 20*ms || costs[causes.Imbalance]+costs[causes.InCall] != 6*ms {
 		t.Errorf("costs %v, want 20 ms not known and 6 ms known", costs)
+	}
+}
+
+// TestCauseSlices: the costs by slice are those of the waits, and of the last call of a rank that ends
+// early.
+func TestCauseSlices(t *testing.T) {
+	j := job(2, 100)
+	came(j, "Barrier", -1, 31, 10, 30)
+	came(j, "Allreduce", -1, 71, 40, 70)
+	if got := analyze(t, j, Options{}); got.Causes[0].Slices != nil {
+		t.Errorf("one slice: %v", got.Causes[0].Slices)
+	}
+	for _, p := range j {
+		for i := range p.Kinds {
+			p.Kinds[i].Slice = map[string]string{"Barrier": "set up", "Allreduce": "solve"}[p.Kinds[i].Call]
+		}
+	}
+	j[0].Trace().FinalizeStart = at(95)
+	sums := map[string]int64{}
+	for _, c := range analyze(t, j, Options{}).Causes {
+		for slice, ns := range c.Slices {
+			sums[slice] += ns
+		}
+	}
+	if want := map[string]int64{"set up": 20 * ms, "solve": 35 * ms}; !maps.Equal(sums, want) {
+		t.Errorf("costs by slice %v, want %v", sums, want)
 	}
 }
