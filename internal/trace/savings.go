@@ -80,12 +80,12 @@ func (r *replay) without(c *causes.Cause) change {
 	for i, p := range r.processes {
 		x, rank := &ch.ranks[i], int(p.rank)
 		switch {
-		case c.Class == causes.Imbalance && have[i].count == 0:
+		case c.Class == causes.Imbalance && have[i].ns == 0:
 			if c.Alone {
 				r.takesOver(x, p, c, mean)
 			}
 		case c.Class == causes.Imbalance:
-			*x = rankChange{changed: c.Named.Contains(rank), scale: mean / float64(max(have[i].ns, 1))}
+			*x = rankChange{changed: c.Named.Contains(rank), scale: mean / float64(have[i].ns)}
 		case c.Class == causes.Varying && have[i].count > 0:
 			*x = rankChange{changed: true, constant: float64(have[i].ns) / float64(have[i].count)}
 		case c.Class == causes.Order:
