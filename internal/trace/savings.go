@@ -105,7 +105,7 @@ func (r *replay) burstsOf(c *causes.Cause) (have []burstSum, mean float64) {
 		if programs[i] == c.To || c.From != c.To {
 			sharing++
 		}
-		if sum := p.bursts[key]; sum != nil && programs[i] == c.To {
+		if sum := p.bursts[key]; sum != nil && sum.ns > 0 && programs[i] == c.To {
 			have[i] = *sum
 			n++
 			mean += float64(sum.ns)
