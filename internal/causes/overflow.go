@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"sync"
 )
 
-// Overflow is a temporary file for what does not fit into memory.
+// Overflow is a temporary file for what does not fit into memory. Several walkers may write to it at
+// the same time.
 type Overflow struct {
 	create func() (OverflowFile, error) // called when something is written for the first time
+	mutex  sync.Mutex                   // of file and size
 	file   OverflowFile
 	size   int64
 }
@@ -28,6 +31,8 @@ type FilePart struct{ from, to int64 }
 
 // Write appends a part to the file.
 func (o *Overflow) Write(b []byte) (FilePart, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
 	if o.file == nil {
 		file, err := o.create()
 		if err != nil {
