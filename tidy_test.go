@@ -108,7 +108,7 @@ var mayImport = []struct {
 	{"internal/text", nil},
 	{"internal/plot", []string{"internal/text"}},
 	{"internal/causes", []string{"profile"}},
-	{"internal/trace", []string{"internal/causes", "internal/text", "profile"}},
+	{"internal/trace", []string{"internal/atomicfile", "internal/causes", "internal/text", "profile"}},
 	{"internal/findings", []string{"aggregate", "internal/causes", "internal/patterns", "internal/text", "internal/trace", "profile"}},
 	{"internal/history", []string{"aggregate", "internal/text", "profile"}},
 	{"internal/placement", []string{"aggregate/matrix", "internal/text", "profile"}},
@@ -303,6 +303,7 @@ func TestCFolders(t *testing.T) {
 // namesCalls are the places that name calls of MPI because they make these calls, or
 // look for them in a program. Whatever asks what a call does asks for its traits.
 var namesCalls = map[string]string{
+	"internal/causes/cause.go":      "Init and Finalize are the ends of a rank's own time",
 	"internal/launch/doctor.go":     "the calls of its own trial program",
 	"internal/launch/flavour.go":    "PMPI_Init is the sign of an MPI in a library",
 	"internal/launch/program.go":    "PMPI_Init is the sign of an MPI in a program",

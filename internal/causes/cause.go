@@ -2,7 +2,11 @@
 // something else first, and between which calls. It knows segments of time only, no MPI.
 package causes
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // Class is the kind of a cause.
 type Class uint8
@@ -35,12 +39,27 @@ func (c Class) String() string {
 // MarshalText returns the name of the class.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
+// UnmarshalText is the inverse of MarshalText. An unknown name is Unknown.
+func (c *Class) UnmarshalText(text []byte) error {
+	*c = Class(max(slices.Index(classNames[:], string(text)), 0))
+	return nil
+}
+
+// EndedEarly is the pattern of the wait of a rank that ends before the last one. Its stop is Finalize.
+const EndedEarly = "ended-early"
+
 // Stop is where a burst stops or starts: an MPI function, without MPI_, and its call site "function
 // file:line". The function is Init before the first call, and Finalize after the last.
 type Stop struct {
 	Call     string `json:"call"`
 	Callsite string `json:"callsite,omitempty"`
 }
+
+// Begin and End are the stops at the ends of a rank's own time.
+var (
+	Begin = Stop{Call: "Init"}
+	End   = Stop{Call: "Finalize"}
+)
 
 // Burst is the kind of a stretch of computing: the calls before and after it.
 type Burst struct {
@@ -57,7 +76,7 @@ type RankCost struct {
 // Seen is where other ranks wait because of a cause.
 type Seen struct {
 	Stop
-	Pattern string          `json:"pattern"` // of the wait, as in trace.Pattern
+	Pattern string          `json:"pattern"` // of the wait, as in trace.Pattern, or EndedEarly
 	Ranks   profile.RankSet `json:"ranks"`   // the ranks that wait
 	CostNs  int64           `json:"cost_ns"`
 }
@@ -93,9 +112,10 @@ type Cause struct {
 	From string `json:"from_program,omitempty"`
 	To   string `json:"to_program,omitempty"`
 	// SavesS is what the replay saves of the run time without this cause, s; nil if it was not
-	// replayed. It is less than half of cost ÷ ranks if other causes must go too.
+	// replayed: the class has no replay, the share is below 2 %, five others cost more, or the job
+	// has very many events. It is less than half of cost ÷ ranks if other causes must go too.
 	SavesS *float64 `json:"saves_s,omitempty"`
-	// BoundS is the most that breaking a chain can save, s: the run time − the computing on the
-	// critical path. It is 0 for other classes.
+	// BoundS is the most that breaking a chain can save, s: the run time − the computing of the rank
+	// that computes longest. It is 0 for other classes.
 	BoundS float64 `json:"bound_s,omitempty"`
 }

@@ -124,9 +124,50 @@ func (r *replay) received(c *call, m *message) {
 		return
 	}
 	w := lateReceiver{cause{posted, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, m.path, m.need()}
+	if m.posted.now != nil && r.needsReceiver(m) {
+		r.dependsOn(c, &w.cause, m.posted.now)
+	}
 	if have := &c.receiver; have.lane == nil || w.over(have) {
 		*have = w
 	}
+}
+
+// awaitReceiver lets a call wait for the receiver of its message, if the message needs it.
+func (r *replay) awaitReceiver(m *message, c *call) {
+	m.call = c
+	c.open++
+	if m.needed = c.end-c.start >= pathWait && r.needsReceiver(m); m.needed {
+		c.needs++
+	}
+}
+
+// needsReceiver reports whether the clocks of the sender depend on the receiver of a message. Those
+// of the ideal network never do, and only a second replay knows the other messages of the job.
+func (r *replay) needsReceiver(m *message) bool {
+	if r.first == nil {
+		return false
+	}
+	switch m.need() {
+	case rendezvous:
+		return true
+	case unknownNeed:
+		v := verdict{size: sizeKey(m.bytes), path: m.path}
+		needed, known := r.needed[v]
+		if !known {
+			needed = r.first.protocols.pattern(v) == LateReceiver
+			r.needed[v] = needed
+		}
+		return needed
+	}
+	return false
+}
+
+// gotReceiver ends the wait of a call for the receiver of its message.
+func (r *replay) gotReceiver(m *message) {
+	if m.needed {
+		r.known(m.call)
+	}
+	r.close(m.call)
 }
 
 // receivePosted returns when the receive of a message was posted. If the send cannot end before
@@ -182,12 +223,17 @@ func (r *replay) waitedForReceiver(c *call) {
 	listed.Duration = long
 	if w.need == rendezvous {
 		r.add(key, listed, long)
+		r.logged.add(c.lane.process.index, loggedWait{c.index, 0, long, w.lane.id, uint32(LateReceiver)})
 		c.jump(&w.cause, long, w.time)
 		return
 	}
 	const promptly = 8 // the call ended promptly if it lasted this many times longer before the posting than after it
 	v := verdict{size: sizeKey(w.bytes), path: w.path, prompt: promptly*(c.end-w.time) <= long, eager: w.need == eager}
 	r.receivers.add(r, key, v, listed, long)
+	if !v.eager {
+		pattern := r.logged.depends(v, func() Pattern { return r.protocols.pattern(v) })
+		r.logged.add(c.lane.process.index, loggedWait{c.index, 0, long, w.lane.id, pattern})
+	}
 	r.protocols[w.path].lasted(v.size, evidence(c.start, w.time, c.end, w.bytes))
 	if v.prompt && !v.eager {
 		c.jump(&w.cause, long, w.time)

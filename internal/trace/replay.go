@@ -10,6 +10,10 @@ type replay struct {
 	byRank    map[int32]*replayedRank
 	lanes     []*lane
 	names     nameNumbers
+	stops     stops
+	first     *replay // the replay that found the causes which changes take out; nil in that one itself
+	changes   []change
+	needed    map[verdict]bool // see needsReceiver
 	comms     []*communicator
 	commOf    map[string]*communicator
 	windows   []*communicator
@@ -17,15 +21,16 @@ type replay struct {
 	calls     callTimes
 
 	// In each round all processes are replayed up to the same time.
-	round    int
-	until    int64  // end of the round, Unix ns
-	window   int64  // length of a round, ns
-	perRound uint64 // intended number of events
-	queue    []*replayedRank
-	loaded   chan *replayedRank
-	loading  int
-	steps    uint64 // number of events so far
-	before   uint64 // steps at the start of the round
+	round       int
+	until       int64 // end of the round, Unix ns
+	window      int64 // length of a round, ns
+	firstWindow int64
+	perRound    uint64 // intended number of events
+	queue       []*replayedRank
+	loaded      chan *replayedRank
+	loading     int
+	steps       uint64 // number of events so far
+	before      uint64 // steps at the start of the round
 
 	routes     map[routeKey]*route
 	routesKept int
@@ -40,6 +45,7 @@ type replay struct {
 	waits     waits
 	receivers undecidedWaits[verdict] // possible waits for receivers
 	protocols protocols
+	logged    *waitLog // nil if no causes are found
 	frames    frames
 }
 
@@ -58,14 +64,15 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 		receivers: undecidedWaits[verdict]{sums: waitSums[undecidedKey[verdict]]{}},
 		away:      awayWaits{undecidedWaits: undecidedWaits[windowOps]{sums: waitSums[undecidedKey[windowOps]]{}}},
 		names:     nameNumbers{at: map[string]int32{}},
+		stops:     stops{},
 		loaded:    make(chan *replayedRank, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
 	}
-	for _, src := range sources {
+	for i, src := range sources {
 		t := src.Trace()
-		p := &replayedRank{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
-			windows: map[int32]*window{}, accesses: map[pair]uint32{}, postings: map[pair]uint32{}}
+		p := &replayedRank{index: i, rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
+			bursts: bursts{}, windows: map[int32]*window{}, accesses: map[pair]uint32{}, postings: map[pair]uint32{}}
 		r.processes = append(r.processes, p)
 		r.byRank[p.rank] = p
 		for path := range p.limits {
@@ -77,6 +84,17 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	return r
 }
 
+// again returns a second replay of the same events.
+func (r *replay) again() *replay {
+	var sources []profile.EventSource
+	for _, p := range r.processes {
+		sources = append(sources, p.src)
+	}
+	second := newReplay(sources, Options{})
+	second.first, second.needed = r, map[verdict]bool{}
+	return second
+}
+
 // setClock sets the start of the job and the initial length of a round.
 func (r *replay) setClock() {
 	first, last, events := r.processes[0].from(), r.processes[0].to(), uint64(0)
@@ -86,6 +104,7 @@ func (r *replay) setClock() {
 	}
 	r.start, r.until = first, first
 	r.window = max(int64(float64(last-first)*min(float64(r.perRound)/float64(events+1), 1)), 1)
+	r.firstWindow = r.window
 	r.frames = frames{interval: r.o.Interval.Nanoseconds(), start: first, cells: map[cell]volume{}}
 }
 
@@ -117,10 +136,10 @@ func (r *replay) all() error {
 // process was spent computing.
 func (r *replay) finish(l *lane) {
 	if l.call != nil {
-		l.ideal = max(l.ideal, l.call.ideal)
+		r.leave(l.call)
 		r.close(l.call)
 	}
-	l.ideal += max(l.process.to()-l.last, 0)
+	r.compute(l, nil, max(l.process.to()-l.last, 0))
 }
 
 // drain replays each process up to the end of the round, as far as possible.
@@ -192,13 +211,19 @@ func (r *replay) next() bool {
 // adapt changes the length of a round according to the number of events in the
 // last one.
 func (r *replay) adapt() {
-	switch n := r.steps - r.before; {
-	case n < r.perRound/2:
-		r.window *= 2
-	case n > 2*r.perRound:
-		r.window = max(r.window/2, 1)
-	}
+	r.window = r.adapted(r.window, r.steps-r.before)
 	r.before = r.steps
+}
+
+// adapted returns a better length of a round, if one of the given length had n events.
+func (r *replay) adapted(window int64, n uint64) int64 {
+	switch {
+	case n < r.perRound/2:
+		return 2 * window
+	case n > 2*r.perRound:
+		return max(window/2, 1)
+	}
+	return window
 }
 
 // next returns when the process's next event ended. The process has one, or is

@@ -23,11 +23,21 @@ type Options struct {
 	// Progress is called from time to time with the number of events that have
 	// been replayed. It may be nil.
 	Progress func(events uint64)
+	// memory limits what finding causes needs; nil for the usual limits.
+	memory *causesMemory
+}
+
+// limits returns the limits of memory.
+func (o *Options) limits() causesMemory {
+	if o.memory != nil {
+		return *o.memory
+	}
+	return usualMemory
 }
 
 // Analyze analyses the traces of one job, one source per rank, in any order. It
 // first corrects the clocks of the hosts, unless the traces contain
-// corrections. It reads the sources two to four times, all at the same time. It
+// corrections. It reads the sources three to six times, all at the same time. It
 // returns an error if there are no sources, if two have the same rank, or if
 // one cannot be read.
 func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
@@ -40,6 +50,8 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := newReplay(sources, o)
+	r.logged = newWaitLog(len(sources), o.limits().waits)
+	defer r.logged.overflow.Close()
 	if err := r.all(); err != nil {
 		return nil, err
 	}
@@ -52,6 +64,12 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 	out := r.result(path)
 	if clocks != nil {
 		out.Clocks, out.ClockNotes = clocks, clocks.Lines()
+	}
+	if err := r.findCauses(out, o.limits().bytes); err != nil {
+		return nil, err
+	}
+	if err := r.savings(out.Causes); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
