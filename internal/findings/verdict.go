@@ -84,7 +84,7 @@ func (j *facts) partTexts() (words []string) {
 			parts = append(parts, part{share, name + " " + percent(share) + of})
 		}
 	}
-	errorText := ""
+	errorText := "" // computing is what is left of the own time, so that it has the error of the time in MPI
 	if t.ErrorNs > 0 {
 		errorText = fmt.Sprintf(" ± %.0f", math.Ceil(100*t.ShareOf(t.ErrorNs)))
 	}
@@ -92,13 +92,13 @@ func (j *facts) partTexts() (words []string) {
 	waiting := t.Share(aggregate.Waiting)
 	if t.Traced || j.Tree.Ranks == 1 {
 		add(waiting, "waiting", "")
-		add(t.Share(aggregate.MovingData), movingName(t), "")
+		add(t.Share(aggregate.MovingData), movingName(t), errorText)
 	} else {
 		about := ""
 		if waiting >= leastShare {
 			about = fmt.Sprintf(" (about %s waiting)", percent(waiting))
 		}
-		add(waiting+t.Share(aggregate.MovingData), "in MPI", about)
+		add(waiting+t.Share(aggregate.MovingData), "in MPI", errorText+about)
 	}
 	add(t.Share(aggregate.FileIO), "MPI-IO", "")
 	add(t.Share(aggregate.SetUp), "set-up", "")

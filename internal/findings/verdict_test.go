@@ -70,7 +70,7 @@ func TestVerdict(t *testing.T) {
 			"app on 2 ranks, 10.0 s (not all was measured): computing 70 %, in MPI 30 %. Rank 1 was killed by SIGSEGV. Start with rank 1, which ended first."},
 		{"to start MPI", parts{aggregate.Waiting: 0.1}, func(s *aggregate.Summary) { s.Tree.InitNs, s.Tree.FinalizeNs = 0.2e9, 0.1e9 }, nil,
 			"app on 2 ranks, 10.0 s: computing 90 %, in MPI 10 % (about 10 % waiting); and 200 ms to start MPI, 100 ms to end MPI. The program mostly computes."},
-		{"estimates", parts{aggregate.MovingData: 0.1}, func(s *aggregate.Summary) { s.Tree.ErrorNs = 0.3e9 }, nil, "app on 2 ranks, 10.0 s: computing 90 % ± 2, in MPI 10 %. The program mostly computes."},
+		{"estimates", parts{aggregate.MovingData: 0.1}, func(s *aggregate.Summary) { s.Tree.ErrorNs = 0.3e9 }, nil, "app on 2 ranks, 10.0 s: computing 90 % ± 2, in MPI 10 % ± 2. The program mostly computes."},
 		{"not timed", nil, func(s *aggregate.Summary) { s.Tree, s.Timing = nil, profile.TimingOff.String() }, nil,
 			"app on 2 ranks: times were not recorded (--timing off); calls, messages and bytes are exact."},
 		{"short", nil, func(s *aggregate.Summary) { s.Tree.RuntimeNs = 9e6 }, nil, "app on 2 ranks, 9.00 ms: too short to say what costs time."},
