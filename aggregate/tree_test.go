@@ -254,4 +254,7 @@ func TestLaterSessions(t *testing.T) {
 	if summary.POP.ParallelEfficiency != 0.5 || summary.MPITimeS != 2*5 || summary.InitFinalizeTimeS != 2*1 {
 		t.Errorf("efficiency %g, %g s in MPI, %g s besides", summary.POP.ParallelEfficiency, summary.MPITimeS, summary.InitFinalizeTimeS)
 	}
+	if sum := summary.inMPI(); sum.TimeNs != 10*s || sum.OwnNs != 10*s {
+		t.Errorf("diff compares %d and %d ns in MPI", sum.TimeNs, sum.OwnNs)
+	}
 }
