@@ -265,9 +265,14 @@ func totalChanges(x, y *Summary) Changes {
 	return changesOf(&a, &b)
 }
 
-// inMPI returns the sum over all calls, with what was sent.
+// inMPI returns the sum over all calls within the ranks' own times, with what was sent.
 func (s *Summary) inMPI() CallTotals {
 	var sum CallTotals
+	for i := range s.Ranks {
+		r := &s.Ranks[i]
+		sum.TimeNs += r.LaterSessions.sum()
+		sum.OwnNs += uint64(float64(r.LaterSessions.sum()) * r.OwnShare())
+	}
 	for _, c := range s.Calls {
 		if !profile.SetsUp(c.Call) {
 			sum.plus(c.Totals)

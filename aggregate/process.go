@@ -70,6 +70,7 @@ type processRecord struct {
 	initEnd                  int64
 	activities               Activities
 	constructors             uint64 // ns
+	sessions                 SessionTimes
 	start                    int64
 	clocks                   profile.ClockCheck
 	cores                    coreFacts
@@ -125,7 +126,7 @@ func (x *processTables) recordOf(p *profile.Profile) processRecord {
 	t, kind := timesOf(p), kindOf(p)
 	out := processRecord{rank: t.Rank, pid: t.Pid, host: x.texts.of(t.Host), state: x.texts.of(t.State), kind: x.kinds.of(kind),
 		wall: t.WallTimeS, application: t.ApplicationTimeS, threads: t.ThreadTimeS, lifetimesUnknown: t.LifetimesUnknown, initEnd: t.InitEnd, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
-		activities: t.Activities, constructors: t.ConstructorsNs, start: p.Start, clocks: p.Clocks, cores: coreFactsOf(p, 1e9*t.MPITimeS)}
+		activities: t.Activities, constructors: t.ConstructorsNs, sessions: t.LaterSessions, start: p.Start, clocks: p.Clocks, cores: coreFactsOf(p, 1e9*t.MPITimeS)}
 	if p.Placement != nil {
 		out.placement = x.placements.of(*p.Placement)
 	}
@@ -145,7 +146,7 @@ func (x *processTables) process(r *processRecord) (RankTimes, processFacts) {
 	p := processFacts{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
 	t := RankTimes{Rank: r.rank, Host: *x.texts.values[r.host-1], Pid: r.pid, State: *x.texts.values[r.state-1],
 		WallTimeS: r.wall, ApplicationTimeS: r.application, ThreadTimeS: r.threads, LifetimesUnknown: r.lifetimesUnknown, InitEnd: r.initEnd, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
-		Timing: p.timing, Activities: r.activities, ConstructorsNs: r.constructors}
+		Timing: p.timing, Activities: r.activities, ConstructorsNs: r.constructors, LaterSessions: r.sessions}
 	if r.placement > 0 {
 		t.Placement = x.placements.values[r.placement-1]
 	}
@@ -239,12 +240,15 @@ type RankTimes struct {
 	MPIShare         float64 `json:"mpi_share"`        // of ThreadTimeS
 	Timing           string  `json:"timing"`           // name of a profile.Timing
 
-	Activities Activities `json:"time_by_activity_ns"` // summed over threads, without Init and Finalize
-	// ConstructorsNs is the time in constructors, summed over threads, see profile.MakesObject.
+	// Activities are summed over threads. profile.InSetUp has that of later sessions only.
+	Activities Activities `json:"time_by_activity_ns"`
+	// ConstructorsNs is the time in constructors, see profile.MakesObject, and in the calls that open
+	// and close later sessions, summed over threads.
 	ConstructorsNs uint64 `json:"constructors_ns"`
 
-	LifetimesUnknown bool  `json:"lifetimes_unknown,omitempty"` // see profile.Times
-	InitEnd          int64 `json:"-"`                           // Unix ns, 0 if not known
+	LifetimesUnknown bool         `json:"lifetimes_unknown,omitempty"` // see profile.Times
+	InitEnd          int64        `json:"-"`                           // Unix ns, 0 if not known
+	LaterSessions    SessionTimes `json:"-"`
 
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
 	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil if not known
@@ -312,10 +316,16 @@ func timesOf(p *profile.Profile) RankTimes {
 	var inMPI Totals
 	var activities Activities
 	constructors := uint64(0)
+	var opens, closes Totals
 	times := p.Times()
 	ownShare := times.OwnShare()
 	for i := range p.Rows {
-		if r := &p.Rows[i]; !profile.SetsUp(r.Call) {
+		switch r := &p.Rows[i]; {
+		case profile.SetsUp(r.Call) && profile.TraitsOf(r.Call).Any(profile.TraitInitializes):
+			opens.add(r, ownShare)
+		case profile.SetsUp(r.Call):
+			closes.add(r, ownShare)
+		default:
 			inMPI.add(r, ownShare)
 			activities[profile.ActivityOf(r.Call, r.Class)] += r.TimeNs
 			if profile.MakesObject(r.Call) {
@@ -323,8 +333,12 @@ func timesOf(p *profile.Profile) RankTimes {
 			}
 		}
 	}
+	sessions := SessionTimes{laterThan(p.InitEnd-p.Start, &opens), laterThan(p.End-p.FinalizeStart, &closes)}
+	inMPI.TimeNs += sessions.sum()
+	activities[profile.InSetUp] += sessions.sum()
+	constructors += sessions.sum()
 	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), Timing: p.Timing.String(),
-		Activities: activities, ConstructorsNs: constructors, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
+		Activities: activities, ConstructorsNs: constructors, LaterSessions: sessions, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
 	t.WallTimeS = elapsed(p.Start, max(p.End, p.FinalizeStart, p.InitEnd))
 	t.InitEnd, t.LifetimesUnknown = p.InitEnd, times.LifetimesUnknown()
 	if t.setOwn(times); t.ThreadTimeS > 0 {
@@ -334,6 +348,20 @@ func timesOf(p *profile.Profile) RankTimes {
 		t.MPIShare = min(t.MPIShare, 1) // an estimate may be more
 	}
 	return t
+}
+
+// SessionTimes are the times of the calls that begin and end the use of MPI within the process's own
+// time: of several sessions, all but the first Session_init and the last Session_finalize.
+type SessionTimes struct{ OpensNs, ClosesNs uint64 }
+
+func (s SessionTimes) sum() uint64 { return s.OpensNs + s.ClosesNs }
+
+// laterThan returns the time of calls beyond that of the outermost one, in ns.
+func laterThan(outermost int64, calls *Totals) uint64 {
+	if calls.Calls < 2 {
+		return 0
+	}
+	return calls.TimeNs - min(calls.TimeNs, uint64(max(outermost, 0)))
 }
 
 // setOwn sets the application time and the time of the threads, if they are known.

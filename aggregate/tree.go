@@ -16,7 +16,7 @@ const (
 	EndedEarly  TimePart = iota // before the rank's end of MPI_Init and after its begin of MPI_Finalize, while others run
 	FileIO                      // in MPI-IO
 	Waiting                     // in wait states of the trace; without a trace, about: see waitingSums
-	SetUp                       // in constructors, see profile.MakesObject
+	SetUp                       // in constructors, see profile.MakesObject, and in those that open and close later sessions
 	MovingData                  // in all other calls; without a trace, they may wait too
 	Computing                   // outside MPI
 	WithoutCore                 // ready to run, but without a core: an estimate
@@ -239,21 +239,25 @@ func newTree(s *Summary, runtimeNs int64, waits func(rank int) RankWaits) *TimeT
 		}
 		t.add(&own, noCoreShare(r))
 	}
-	t.InitNs, t.FinalizeNs = s.meanOf(profile.TraitInitializes), s.meanOf(profile.TraitFinalizes)
+	t.InitNs = s.meanOf(profile.TraitInitializes, func(times *SessionTimes) uint64 { return times.OpensNs })
+	t.FinalizeNs = s.meanOf(profile.TraitFinalizes, func(times *SessionTimes) uint64 { return times.ClosesNs })
 	t.NoCore = t.Share(WithoutCore)
 	return t
 }
 
 // meanOf returns the time in calls with a trait, as the mean of the ranks that made one. A rank makes
-// several only with MPI sessions.
-func (s *Summary) meanOf(trait profile.Traits) (ns float64) {
+// several only with MPI sessions; of these, those within its own time are left out.
+func (s *Summary) meanOf(trait profile.Traits, within func(*SessionTimes) uint64) (ns float64) {
 	calls := uint64(0)
 	for i := range s.Calls {
 		if c := &s.Calls[i]; profile.TraitsOf(c.Call).Any(trait) {
 			calls, ns = calls+c.Calls, ns+float64(c.TimeNs)
 		}
 	}
-	return ns / float64(max(1, min(calls, uint64(s.RanksRecorded))))
+	for i := range s.Ranks {
+		ns -= float64(within(&s.Ranks[i].LaterSessions))
+	}
+	return max(ns, 0) / float64(max(1, min(calls, uint64(s.RanksRecorded))))
 }
 
 // inTree reports whether the times of the process are known.

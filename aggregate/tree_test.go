@@ -236,3 +236,25 @@ func TestTimeTreeInJSON(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestLaterSessions checks that of three sessions the first Session_init and the last Session_finalize
+// are outside the run time, and that the others are set-up and not computing.
+func TestLaterSessions(t *testing.T) {
+	ps := divided(nil, nil)
+	for _, p := range ps { // the first Session_init and the last Session_finalize take 0.5 s, the others 1 s
+		p.Rows = row{timedRows("Session_init", 3, s/2+2*s, s/2), timedRows("Session_finalize", 3, s/2+2*s, s/2), timedRow("Barrier", s)}
+	}
+	summary := New(ps).Summary()
+	tree := summary.Tree
+	want := TimeParts{SetUp: 2 * 4 * s, MovingData: 2 * s, Computing: 2 * 5 * s}
+	if tree.Parts != want || tree.InitNs != s/2 || tree.FinalizeNs != s/2 {
+		t.Errorf("got %+v, want %v", tree, want)
+	}
+	checkSums(t, "sessions", tree)
+	if summary.POP.ParallelEfficiency != 0.5 || summary.MPITimeS != 2*5 || summary.InitFinalizeTimeS != 2*1 {
+		t.Errorf("efficiency %g, %g s in MPI, %g s besides", summary.POP.ParallelEfficiency, summary.MPITimeS, summary.InitFinalizeTimeS)
+	}
+	if sum := summary.inMPI(); sum.TimeNs != 10*s || sum.OwnNs != 10*s {
+		t.Errorf("diff compares %d and %d ns in MPI", sum.TimeNs, sum.OwnNs)
+	}
+}

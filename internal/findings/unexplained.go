@@ -116,7 +116,7 @@ func (j *facts) waitingText() string {
 func (j *facts) tryTrace() string {
 	switch {
 	case j.Tree.Traced:
-		return "See the waits by call site below."
+		return "See the waits by call site: `mpitrace analyze`."
 	case j.trace != nil:
 		return "The trace lacks calls: record fewer steps, or raise its limit, to see who waits for whom."
 	case j.TraceWanted:

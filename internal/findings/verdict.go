@@ -84,7 +84,7 @@ func (j *facts) partTexts() (words []string) {
 			parts = append(parts, part{share, name + " " + percent(share) + of})
 		}
 	}
-	errorText := ""
+	errorText := "" // computing is what is left of the own time, so that it has the error of the time in MPI
 	if t.ErrorNs > 0 {
 		errorText = fmt.Sprintf(" ± %.0f", math.Ceil(100*t.ShareOf(t.ErrorNs)))
 	}
@@ -92,13 +92,13 @@ func (j *facts) partTexts() (words []string) {
 	waiting := t.Share(aggregate.Waiting)
 	if t.Traced || j.Tree.Ranks == 1 {
 		add(waiting, "waiting", "")
-		add(t.Share(aggregate.MovingData), movingName(t), "")
+		add(t.Share(aggregate.MovingData), movingName(t), errorText)
 	} else {
 		about := ""
 		if waiting >= leastShare {
 			about = fmt.Sprintf(" (about %s waiting)", percent(waiting))
 		}
-		add(waiting+t.Share(aggregate.MovingData), "in MPI", about)
+		add(waiting+t.Share(aggregate.MovingData), "in MPI", errorText+about)
 	}
 	add(t.Share(aggregate.FileIO), "MPI-IO", "")
 	add(t.Share(aggregate.SetUp), "set-up", "")
@@ -196,7 +196,7 @@ func (j *facts) loss(found []Finding) string {
 	case most == files:
 		return sentenceOf("File input/output costs "+percent(files), findingOf(found, FileAccess))
 	case most == setUp:
-		return sentenceOf("Set-up costs "+percent(setUp), findingOf(found, SetUpInALoop))
+		return j.setUpSentence("Set-up costs "+percent(setUp), findingOf(found, SetUpInALoop))
 	case most == wait && waits != nil && waits.Share >= mostlyKnown*t.ShareOf(float64(t.Before[aggregate.Waiting]+t.Before[aggregate.EndedEarly])):
 		return sentenceOf("The ranks wait for each other", waits)
 	case most == wait && t.Traced:
@@ -214,6 +214,18 @@ func (j *facts) loss(found []Finding) string {
 		return namedSentenceOf(percent(inMPI)+" in MPI, mostly "+string(moves.Rule), moves)
 	}
 	return fmt.Sprintf("%s in MPI, waiting or moving data%s: %s.", percent(inMPI), j.mostIn(isCommunication), clause(j.tryTrace()))
+}
+
+// setUpSentence returns a sentence about set-up, which may be done once only, as by MPI_Comm_spawn.
+func (j *facts) setUpSentence(words string, inLoop *Finding) string {
+	if inLoop != nil {
+		return sentenceOf(words, inLoop)
+	}
+	words += j.mostIn(func(c *aggregate.CallSite) bool { return profile.MakesObject(c.Call) })
+	if j.Tree.Traced {
+		return words + "."
+	}
+	return words + ": " + clause(j.tryTrace()) + "."
 }
 
 // mostIn names the call site with the most time in some calls.

@@ -63,7 +63,9 @@ func (r *replay) begin(e *event) *call {
 	r.came(l, e)
 	l.last, l.stop = max(l.last, e.end), e.kind.stop
 	inside := overlap(e.start, e.end, l.process.from(), l.process.to())
-	if !e.kind.setsUp {
+	if e.kind.setsUp {
+		l.mpi += inside // of a later session
+	} else {
 		l.mpi += e.end - e.start
 		l.called = l.called || e.end > l.process.from()
 	}

@@ -92,3 +92,16 @@ func TestPOPOfSerialisation(t *testing.T) {
 		LoadBalance: 1, CommunicationEfficiency: 0.50, Serialisation: 0.50, Transfer: 1}
 	testenv.Equal(t, want, got, cmp.Comparer(near), cmpopts.IgnoreFields(POPFactors{}, "UsefulMaxRank"))
 }
+
+// TestPOPOfSessions checks that the time in later sessions is no useful time, and that of the first
+// Session_init and the last Session_finalize is outside the run time.
+func TestPOPOfSessions(t *testing.T) {
+	j := job(1, 100)
+	j[0].wait("Session_init", -1, 0)
+	j[0].wait("Session_finalize", 10, 20)
+	j[0].wait("Session_init", 40, 70)
+	j[0].wait("Session_finalize", 100, 101)
+	if got := analyze(t, j, Options{}).POP; !near(got.ParallelEfficiency, 0.6) || !near(got.Runtime, 0.1) {
+		t.Errorf("%+v, want 60 of 100 ms", got)
+	}
+}

@@ -20,9 +20,9 @@ func (s *Section) programs(list aggregate.Programs) {
 // programTable returns the table of the programs of a job, each with its own efficiency.
 func programTable(list aggregate.Programs) *Table {
 	type R = aggregate.JobProgram
-	share := func(key, head string, of func(*aggregate.POP) float64) column[R] {
+	share := func(key, head string, leastRanks int, of func(*aggregate.POP) float64) column[R] {
 		return col(key, head, Share, func(p *R) Cell {
-			if p.POP == nil {
+			if p.POP == nil || p.POP.Ranks < leastRanks {
 				return missing
 			}
 			return shareCell(of(p.POP))
@@ -40,8 +40,8 @@ func programTable(list aggregate.Programs) *Table {
 		col("program", "program", Words, func(p *R) Cell { return wordsCell(p.Name) }),
 		col("ranks", "ranks", Words, func(p *R) Cell { return wordsCell(rankNumbers(p)) }),
 		col("efficiency", "efficiency", Share, func(p *R) Cell { return efficiencyCell(p.POP) }),
-		share("load_balance", "load balance", func(p *aggregate.POP) float64 { return p.LoadBalance }),
-		share("communication_efficiency", "communication", func(p *aggregate.POP) float64 { return p.CommunicationEfficiency }).
+		share("load_balance", "load balance", 2, func(p *aggregate.POP) float64 { return p.LoadBalance }),
+		share("communication_efficiency", "communication", 1, func(p *aggregate.POP) float64 { return p.CommunicationEfficiency }).
 			help("communication efficiency: the longest time outside MPI of a rank of the program, as a share of the run time of the program"),
 		ns("useful_mean_ns", "outside MPI", func(p *aggregate.POP) Cell { return nsCell(p.UsefulMeanNs) }).spare(2),
 		ns("useful_max_ns", maxOfRank, func(p *aggregate.POP) Cell { return nsCell(p.UsefulMaxNs).ofRank(p.UsefulMaxRank) }).spare(1),

@@ -238,7 +238,11 @@ func (s *report) findings() Section {
 // nearlyLost returns a sentence about losses of time for which no rule holds, but which are too large
 // to say that nothing stands out.
 func (s *report) nearlyLost() string {
-	return fmt.Sprintf("%s of the time is in MPI, load balance is %s, ranks had no core for %s", text.Percent(s.Tree.InMPI()), text.Percent(s.POP.LoadBalance), noCore(s.Tree))
+	balance := ""
+	if s.POP.Ranks > 1 {
+		balance = fmt.Sprintf(", load balance is %s", text.Percent(s.POP.LoadBalance))
+	}
+	return fmt.Sprintf("%s of the time is in MPI%s, ranks had no core for %s", text.Percent(s.Tree.InMPI()), balance, noCore(s.Tree))
 }
 
 func shareOfWhole(f *findings.Finding) string {
@@ -272,12 +276,15 @@ func (s *Section) efficiency(p *aggregate.POP, programs aggregate.Programs, rank
 	if p.Ranks < ranks {
 		name += fmt.Sprintf(", of %d of %d ranks", p.Ranks, ranks)
 	}
-	if programs.Several() {
-		s.Fact(name, Efficiency(p)+", of all programs")
+	words := Efficiency(p)
+	switch {
+	case programs.Several():
+		s.Fact(name, words+", of all programs")
 		return
+	case p.Ranks > 1:
+		words += fmt.Sprintf(" = load balance %s × communication efficiency %s", text.Percent(p.LoadBalance), text.Percent(p.CommunicationEfficiency))
 	}
-	s.Fact(name, fmt.Sprintf("%s = load balance %s × communication efficiency %s",
-		Efficiency(p), text.Percent(p.LoadBalance), text.Percent(p.CommunicationEfficiency)))
+	s.Fact(name, words)
 	s.Detail(func() {
 		s.Say(fmt.Sprintf("ranks compute %s of %s on average; rank %d computes most, %s",
 			duration(p.UsefulMeanNs), duration(p.RuntimeNs), p.UsefulMaxRank, duration(p.UsefulMaxNs)))

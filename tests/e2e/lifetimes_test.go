@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,20 +47,40 @@ func TestLifetimes(t *testing.T) {
 	})
 }
 
-// TestThreadShares checks for programs whose threads wait that no share exceeds 100 %
-// and no saving the run time, and that all views have the same efficiency.
+// TestThreadShares checks for programs whose threads wait that the time in MPI is what the program
+// measures, that no share exceeds 100 % and no saving the run time, and that all views have the same
+// efficiency.
 func TestThreadShares(t *testing.T) {
 	withEachAlone(t, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "thread_shares")
-		for _, mode := range []string{"messages", "collectives", "helper"} {
-			j := record(t, []string{"--no-report", "--trace"}, m.launch(2, program, mode)...)
-			checkWhole(t, 2, j)
-			checkShares(t, mode, j.dir, true)
+		for _, test := range []struct {
+			mode  string
+			flags []string
+		}{{"messages", []string{"--trace"}}, {"collectives", []string{"--trace"}}, {"helper", []string{"--trace"}}, {"messages", nil}} {
+			attempts(t, test.mode, func() string {
+				j := record(t, append(test.flags, "--no-report"), m.launch(2, program, test.mode)...)
+				checkWhole(t, 2, j)
+				checkShares(t, test.mode, j.dir, test.flags != nil)
+				return checkThreadTimes(judgedJobs(t, j.dir)[0].Tree, j.stdout)
+			})
 		}
-		j := record(t, []string{"--no-report"}, m.launch(2, program, "messages")...)
-		checkWhole(t, 2, j)
-		checkShares(t, "messages", j.dir, false)
 	})
+}
+
+// checkThreadTimes compares the time in MPI with what the ranks printed. The main thread lives as long
+// as the rank runs.
+func checkThreadTimes(tree *aggregate.TimeTree, stdout string) (problem string) {
+	want, ranks := 0.0, 0
+	for line := range strings.Lines(stdout) {
+		var run, inside, lived float64
+		if n, _ := fmt.Sscan(line, &run, &inside, &lived); n == 3 {
+			want, ranks = want+run*inside/(run+lived), ranks+1
+		}
+	}
+	if got := float64(tree.TotalNs()) * tree.InMPIBefore(); ranks != tree.Ranks || math.Abs(got-want) > 0.05*want {
+		return fmt.Sprintf("%.0f ns in MPI, want %.0f of %d ranks: %+v", got, want, ranks, tree)
+	}
+	return ""
 }
 
 // report is what `mpitrace report --json` has of a job.
@@ -77,10 +98,6 @@ func checkShares(t *testing.T, mode, dir string, traced bool) {
 		t.Fatalf("%v\n%s", err, out.stdout)
 	}
 	s := report.Jobs[0]
-	// Rank 1 sleeps nearly all the time, rank 0 waits or, as a helper's main thread, makes no call.
-	if pe := s.POP.ParallelEfficiency; pe < 0.2 || pe > 0.8 {
-		t.Errorf("%s: parallel efficiency %g, want about 0.5", mode, pe)
-	}
 	for _, r := range s.Ranks {
 		if r.MPIShare > 1 || r.MPITimeS > r.ThreadTimeS {
 			t.Errorf("%s: rank %d is in MPI for %g of %g s", mode, r.Rank, r.MPITimeS, r.ThreadTimeS)
