@@ -7,11 +7,10 @@ import (
 	"sync"
 )
 
-// Overflow is a temporary file for what does not fit into memory. Several walkers may write to it at
-// the same time.
+// Overflow is a temporary file for what does not fit into memory. Several goroutines may write to it.
 type Overflow struct {
 	create func() (OverflowFile, error) // called when something is written for the first time
-	mutex  sync.Mutex                   // of file and size
+	mutex  sync.Mutex
 	file   OverflowFile
 	size   int64
 }
