@@ -74,7 +74,7 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 	if err != nil {
 		return false, err
 	}
-	lacks := found.lacks(j.Dir, j.Command.Argv)
+	lacks := found.lacks(j.Dir, j.Info.Command)
 	missing = append(missing, lacks...)
 	complete = found.complete() && len(lacks)+len(opened.Damage()) == 0 && len(opened.Traced.Damaged) == 0
 	if len(found.jobs) == 0 || j.Settings.Of("no-report").On() {
