@@ -151,7 +151,13 @@ func (r *replay) needsReceiver(m *message) bool {
 	case rendezvous:
 		return true
 	case unknownNeed:
-		return r.first.protocols.pattern(verdict{size: sizeKey(m.bytes), path: m.path}) == LateReceiver
+		v := verdict{size: sizeKey(m.bytes), path: m.path}
+		needed, known := r.needed[v]
+		if !known {
+			needed = r.first.protocols.pattern(v) == LateReceiver
+			r.needed[v] = needed
+		}
+		return needed
 	}
 	return false
 }

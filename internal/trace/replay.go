@@ -13,6 +13,7 @@ type replay struct {
 	stops     stops
 	first     *replay // the replay that found the causes which changes take out; nil in that one itself
 	changes   []change
+	needed    map[verdict]bool // see needsReceiver
 	comms     []*communicator
 	commOf    map[string]*communicator
 	windows   []*communicator
@@ -90,7 +91,7 @@ func (r *replay) again() *replay {
 		sources = append(sources, p.src)
 	}
 	second := newReplay(sources, Options{})
-	second.first = r
+	second.first, second.needed = r, map[verdict]bool{}
 	return second
 }
 

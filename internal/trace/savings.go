@@ -9,13 +9,17 @@ import (
 // A second replay tries what the run would take without its largest causes. All of them are tried
 // side by side, each with a clock of its own.
 
-// leastShare is the least share of a cause that is tried.
-const leastShare = 0.02
+const (
+	// leastShare is the least share of a cause that is tried.
+	leastShare = 0.02
+	// mostReplayed is the number of events of the largest job that is replayed again. A replay takes
+	// about as long as the first one, which is a matter of seconds up to here.
+	mostReplayed = 50_000_000
+)
 
 // savings sets what each of the largest causes saves. It replays the job once, with a change for
 // each of them.
 func (r *replay) savings(list []causes.Cause) error {
-	again := r.again()
 	var tried []*causes.Cause
 	for i := range list {
 		c := &list[i]
@@ -23,14 +27,17 @@ func (r *replay) savings(list []causes.Cause) error {
 		case causes.Chain:
 			c.BoundS = seconds(r.runtime() - r.mostUseful())
 		case causes.Imbalance, causes.Varying, causes.Order:
-			if c.Share >= leastShare && len(tried) < maxChanges {
-				again.changes = append(again.changes, again.without(c))
+			if c.Share >= leastShare && len(tried) < maxChanges && r.steps <= mostReplayed {
 				tried = append(tried, c)
 			}
 		}
 	}
 	if len(tried) == 0 {
 		return nil
+	}
+	again := r.again()
+	for _, c := range tried {
+		again.changes = append(again.changes, again.without(c))
 	}
 	if err := again.all(); err != nil {
 		return err
@@ -61,7 +68,7 @@ func (r *replay) mostUseful() int64 {
 	return most
 }
 
-// without returns the change that takes a cause out:
+// without returns the change that takes a cause out of the program that causes it:
 //   - imbalance: the bursts of the ranks named are scaled to the mean of the ranks that have any. If
 //     only they have any, all ranks share the work: the others do their part before the calls in which
 //     they wait.
@@ -69,35 +76,45 @@ func (r *replay) mostUseful() int64 {
 //   - order: the burst comes after the sends behind it, and after its receives have been posted.
 func (r *replay) without(c *causes.Cause) change {
 	ch := change{burstKey: r.stops.burst(c.Burst), putOff: c.Class == causes.Order, ranks: make([]rankChange, len(r.processes))}
-	have := make([]burstSum, len(r.processes)) // in the first replay
-	n, all := 0, int64(0)
-	for i, p := range r.first.processes {
-		if sum := p.bursts[r.first.stops.burst(c.Burst)]; sum != nil {
-			have[i] = *sum
-			n++
-			all += sum.ns
-		}
-	}
-	if c.Alone {
-		n = len(r.processes)
-	}
-	mean := float64(all) / float64(max(n, 1))
+	have, mean := r.first.burstsOf(c)
 	for i, p := range r.processes {
-		x := &ch.ranks[i]
+		x, rank := &ch.ranks[i], int(p.rank)
 		switch {
-		case have[i].count == 0:
-			if c.Alone && c.Class == causes.Imbalance {
+		case c.Class == causes.Imbalance && have[i].ns == 0:
+			if c.Alone {
 				r.takesOver(x, p, c, mean)
 			}
-		case c.Class == causes.Varying:
+		case c.Class == causes.Imbalance:
+			*x = rankChange{changed: c.Named.Contains(rank), scale: mean / float64(have[i].ns)}
+		case c.Class == causes.Varying && have[i].count > 0:
 			*x = rankChange{changed: true, constant: float64(have[i].ns) / float64(have[i].count)}
 		case c.Class == causes.Order:
-			x.changed = slices.ContainsFunc(c.Ranks, func(k causes.RankCost) bool { return k.Rank == int(p.rank) })
-		case c.Named.Contains(int(p.rank)):
-			*x = rankChange{changed: true, scale: mean / float64(have[i].ns)}
+			x.changed = slices.ContainsFunc(c.Ranks, func(k causes.RankCost) bool { return k.Rank == rank })
 		}
 	}
 	return ch
+}
+
+// burstsOf returns the bursts of a cause by process of the program that causes it, and the mean time
+// of the ranks that have any, or of all that could share it, in ns.
+func (r *replay) burstsOf(c *causes.Cause) (have []burstSum, mean float64) {
+	have = make([]burstSum, len(r.processes))
+	key, programs := r.stops.burst(c.Burst), programNames(r.processes)
+	n, sharing := 0, 0
+	for i, p := range r.processes {
+		if programs[i] == c.To || c.From != c.To {
+			sharing++
+		}
+		if sum := p.bursts[key]; sum != nil && sum.ns > 0 && programs[i] == c.To {
+			have[i] = *sum
+			n++
+			mean += float64(sum.ns)
+		}
+	}
+	if c.Alone {
+		n = sharing
+	}
+	return have, mean / float64(max(n, 1))
 }
 
 // takesOver adds work of some ns in all to a rank, before the calls in which it waits most for those

@@ -3,6 +3,7 @@ package trace
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,14 +29,14 @@ func replayed(t testing.TB, sources []profile.EventSource) *replay {
 func TestUnchanged(t *testing.T) {
 	check := func(name string, sources []profile.EventSource) {
 		t.Helper()
-		r := replayed(t, sources)
-		list := []causes.Cause{{Class: causes.Varying, Share: 1, Burst: &causes.Burst{Before: causes.Stop{Call: "none"}, After: causes.Stop{Call: "none"}}}}
-		testenv.NoError(t, r.savings(list))
-		if s := list[0].SavesS; s == nil || *s != 0 {
-			t.Errorf("%s: saves %v s, want 0", name, *s)
+		r := replayed(t, sources).again()
+		r.changes = []change{{burstKey: burstKey{-1, -1}, ranks: make([]rankChange, len(sources))}}
+		testenv.NoError(t, r.all())
+		if got, want := r.runtimeWith(0), r.runtime(); got != want {
+			t.Errorf("%s takes %d ns, want %d", name, got, want)
 		}
 	}
-	for _, test := range messagePrograms {
+	for _, test := range slices.Concat(messagePrograms, onesidedPrograms) {
 		j := job(3, 100)
 		test.do(j)
 		check(test.name, jobs.Sources(j...))
@@ -45,47 +46,38 @@ func TestUnchanged(t *testing.T) {
 		s, err := synth.NamedTrace(shape, 9, 4, 20_000)
 		testenv.NoError(t, err)
 		check(shape, s.Sources())
+		skewed := s.Sources()
+		for i := range skewed[:4] { // messages arrive before they are sent
+			skewed[i] = synth.Skewed(skewed[i], time.Millisecond, 0)
+		}
+		check(shape+" of other clocks", skewed)
 	}
 	check("hub", (&synth.Hub{Ranks: 9, Steps: 50, Peers: 4, Receives: true, Late: 3_000_000}).Sources())
 	for _, c := range synth.CausedJobs() {
 		check(c.Name, c.Job(8, false).Sources())
 	}
+	for seed := range uint64(20) {
+		check("random", randomJob(seed, 6, 10, func(r, step int) time.Duration { return time.Duration(r*step) * time.Millisecond }).Sources())
+	}
 }
 
-// causeOf returns the cause of a job as the analysis must find it.
-func causeOf(c *synth.Caused) causes.Cause {
-	stop := func(l synth.Line) causes.Stop { return causes.Stop{Call: l.Call, Callsite: l.Site()} }
-	out := causes.Cause{Share: 1, Burst: &causes.Burst{Before: stop(c.Before), After: stop(c.After)}, Named: profile.RankSetOf(c.Ranks...), Alone: c.Alone}
-	for class := range causes.InCall {
-		if class.String() == c.Class {
-			out.Class = class
-		}
-	}
-	var waits []int
-	for rank := range 8 {
-		if !out.Named.Contains(rank) {
-			waits = append(waits, rank)
-		}
-	}
-	for _, rank := range c.Ranks {
-		out.Ranks = append(out.Ranks, causes.RankCost{Rank: rank})
-	}
-	out.Seen = []causes.Seen{{Stop: stop(c.Seen), Ranks: profile.RankSetOf(waits...)}}
-	return out
-}
-
-// TestSavings takes the cause of each job out in the generator. The run time must change as the
+// TestSavings takes the first cause of each job out in the generator. The run time must change as the
 // replay said, within 1 %.
 func TestSavings(t *testing.T) {
 	for _, c := range synth.CausedJobs() {
 		t.Run(c.Name, func(t *testing.T) {
 			with, without := c.Job(8, false), c.Job(8, true)
 			want := (with.Runtime() - without.Runtime()).Seconds()
-			r := replayed(t, with.Sources())
-			list := []causes.Cause{causeOf(&c)}
-			testenv.NoError(t, r.savings(list))
-			got := list[0].BoundS
-			if s := list[0].SavesS; s != nil {
+			first := analyzed(t, with.Sources(), Options{}).Causes[0]
+			burst := causes.Burst{Before: causes.Stop{Call: c.Before.Call, Callsite: c.Before.Site()}, After: causes.Stop{Call: c.After.Call, Callsite: c.After.Site()}}
+			if first.Class.String() != c.Class || first.Burst == nil || *first.Burst != burst {
+				t.Fatalf("first cause %+v, want %s at %+v", first, c.Class, burst)
+			}
+			if named := profile.RankSetOf(c.Ranks...); first.Named.String() != named.String() {
+				t.Errorf("named %v, want %v", first.Named, named)
+			}
+			got := first.BoundS
+			if s := first.SavesS; s != nil {
 				got = *s
 			}
 			if math.Abs(got-want) > 0.01*want || want < 0.1*with.Runtime().Seconds() {
@@ -130,55 +122,50 @@ func randomJob(seed uint64, ranks, steps int, work func(rank, step int) time.Dur
 	})
 }
 
-// TestRandomSavings evens out the work of random jobs in the generator. The run time must change as
-// the replay said, within 1 %.
+// TestRandomSavings evens out the work of random jobs in the generator, in the way of each cause that
+// the analysis finds in it. The run time must change as the replay said, within 1 %.
 func TestRandomSavings(t *testing.T) {
 	const ranks, steps = 7, 12
 	burst := causes.Burst{Before: causes.Stop{Call: "Iprobe", Callsite: "step app.c:10"}, After: causes.Stop{Call: "Iprobe", Callsite: "step app.c:11"}}
-	least := 0
+	var shorter [causes.InCall]int // number of causes that save something, by class
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		works := make([][]time.Duration, ranks)
-		cause := causes.Cause{Class: causes.Varying, Share: 1, Burst: &burst}
-		mean := make([]time.Duration, ranks)
+		works, sums := make([][]time.Duration, ranks), make([]time.Duration, ranks)
 		var all time.Duration
 		for r := range works {
+			most := 1 + random.IntN(6_000_000)
 			for range steps {
-				d := time.Duration(1 + random.IntN(4_000_000))
+				d := time.Duration(1 + random.IntN(most))
 				works[r] = append(works[r], d)
-				mean[r] += d
+				sums[r] += d
+				all += d
 			}
-			all += mean[r]
-			mean[r] /= steps
-		}
-		even := func(r, _ int) time.Duration { return mean[r] }
-		if seed%2 == 0 {
-			cause.Class = causes.Imbalance
-			even = func(r, step int) time.Duration {
-				return time.Duration(float64(works[r][step]) * min(1, float64(all)/float64(ranks*steps)/float64(mean[r])))
-			}
-			var named []int
-			for r := range ranks {
-				if mean[r] > all/(ranks*steps) {
-					named = append(named, r)
-				}
-			}
-			cause.Named = profile.RankSetOf(named...)
 		}
 		with := randomJob(seed, ranks, steps, func(r, step int) time.Duration { return works[r][step] })
-		want := (with.Runtime() - randomJob(seed, ranks, steps, even).Runtime()).Seconds()
-		list := []causes.Cause{cause}
-		testenv.NoError(t, replayed(t, with.Sources()).savings(list))
-		got := *list[0].SavesS
-		if want > 0 {
-			least++
-		}
-		if math.Abs(got-max(want, 0)) > 0.01*max(want, 0)+1e-6 {
-			t.Errorf("seed %d: %v saves %.6f s of %v, want %.6f s", seed, cause.Class, got, with.Runtime(), want)
+		for _, c := range analyzed(t, with.Sources(), Options{}).Causes {
+			if c.Burst == nil || *c.Burst != burst || c.SavesS == nil || c.Class == causes.Order {
+				continue
+			}
+			without := randomJob(seed, ranks, steps, func(r, step int) time.Duration {
+				switch {
+				case c.Class == causes.Varying:
+					return sums[r] / steps
+				case c.Named.Contains(r):
+					return time.Duration(float64(works[r][step]) * float64(all) / ranks / float64(sums[r]))
+				}
+				return works[r][step]
+			})
+			want := max((with.Runtime() - without.Runtime()).Seconds(), 0)
+			if got := *c.SavesS; math.Abs(got-want) > 0.01*want+1e-6 {
+				t.Errorf("seed %d: %v saves %.6f s of %v, want %.6f s", seed, c.Class, got, with.Runtime(), want)
+			}
+			if want > 0 {
+				shorter[c.Class]++
+			}
 		}
 	}
-	if least < 250 {
-		t.Errorf("only %d jobs become shorter", least)
+	if shorter[causes.Imbalance] < 150 || shorter[causes.Varying] < 150 {
+		t.Errorf("jobs become shorter without %d causes", shorter)
 	}
 }
 
@@ -215,6 +202,101 @@ func TestSavingsTogether(t *testing.T) {
 	}
 	if want := 0.096 + 24e-6 - 0.078; !near(list[1].BoundS, want) { // rank 3 computes 12 × (4 + 2.5) ms
 		t.Errorf("a chain saves at most %g s, want %g", list[1].BoundS, want)
+	}
+}
+
+// TestSavesOnlyTogether has two ranks with work of their own. If all share that of the one which comes
+// last, the other comes last, and as late.
+func TestSavesOnlyTogether(t *testing.T) {
+	got := analyzed(t, synth.NewSchedule("both", 4, func(p *synth.Plan) {
+		own := []time.Duration{8 * time.Millisecond, 7 * time.Millisecond, 0, 0}[p.Rank]
+		for range 10 {
+			p.All("Barrier", 61)
+			p.Work(4 * time.Millisecond)
+			p.Local(10 + 10*p.Rank)
+			p.Work(own)
+			p.Local(11 + 10*p.Rank)
+		}
+	}).Sources(), Options{})
+	c := got.Causes[0]
+	if c.Named.String() != "rank 0" || c.SavesS == nil || *c.SavesS >= 0.5*1e-9*float64(c.CostNs)/4 {
+		t.Errorf("%+v saves %v s, want less than half of its cost on 4 ranks", c, c.SavesS)
+	}
+}
+
+// edited has another head than the source.
+type edited struct {
+	profile.EventSource
+	edit func(*profile.Trace)
+}
+
+func (s edited) Trace() *profile.Trace {
+	t := *s.EventSource.Trace()
+	s.edit(&t)
+	return &t
+}
+
+// TestSavingsOfUnknownLimits has receivers that are late for large messages. Only the run shows that
+// their senders wait for them.
+func TestSavingsOfUnknownLimits(t *testing.T) {
+	for _, c := range synth.CausedJobs() {
+		if c.Class != causes.Order.String() {
+			continue
+		}
+		sources := c.Job(8, false).Sources()
+		want := *analyzed(t, sources, Options{}).Causes[0].SavesS
+		for i := range sources {
+			sources[i] = edited{sources[i], func(t *profile.Trace) { t.EagerLimits = nil }}
+		}
+		if got := *analyzed(t, sources, Options{}).Causes[0].SavesS; got != want || want < 0.1 {
+			t.Errorf("%s: saves %g s, want %g", c.Name, got, want)
+		}
+	}
+}
+
+// TestSavingsOfPrograms has two programs with the same call sites. The mean is that of the program
+// whose rank is named: 10, 10, 10 and 30 ms.
+func TestSavingsOfPrograms(t *testing.T) {
+	sources := synth.NewSchedule("programs", 8, func(p *synth.Plan) {
+		for range 11 {
+			switch {
+			case p.Rank >= 4:
+				p.Work(2 * time.Millisecond)
+			case p.Rank == 3:
+				p.Work(30 * time.Millisecond)
+			default:
+				p.Work(10 * time.Millisecond)
+			}
+			p.All("Allreduce", 60)
+		}
+	}).Sources()
+	for i := range sources {
+		sources[i] = edited{sources[i], func(t *profile.Trace) { t.Program = []string{"ocean", "atmosphere"}[i/4] }}
+	}
+	from := map[string]bool{}
+	for _, c := range analyzed(t, sources, Options{}).Causes[:2] {
+		if c.To != "ocean" || c.Class != causes.Imbalance || c.Named.String() != "rank 3" || c.SavesS == nil || !near(*c.SavesS, 10*0.015) {
+			t.Errorf("%+v, want one that saves 0.15 s", c)
+		}
+		from[c.From] = true
+	}
+	if len(from) != 2 {
+		t.Errorf("only %v wait", from)
+	}
+}
+
+// TestNoSavingsOfLargeJobs has more events than are replayed again.
+func TestNoSavingsOfLargeJobs(t *testing.T) {
+	c := synth.CausedJobs()[0]
+	for events, want := range map[uint64]bool{mostReplayed: true, mostReplayed + 1: false} {
+		r := replayed(t, c.Job(8, false).Sources())
+		r.steps = events
+		list := analyzed(t, c.Job(8, false).Sources(), Options{}).Causes[:1]
+		list[0].SavesS = nil
+		testenv.NoError(t, r.savings(list))
+		if got := list[0].SavesS != nil; got != want {
+			t.Errorf("%d events: tried %v, want %v", events, got, want)
+		}
 	}
 }
 

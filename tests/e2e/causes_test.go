@@ -3,7 +3,6 @@ package e2e
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,8 +102,10 @@ func (f *seededFault) check(t *testing.T, found *trace.Result, overslept float64
 			waited = p.Time
 		}
 	}
-	if off := math.Abs(waited - f.planned); off > 0.2*f.planned+float64(f.ranks-1)*overslept {
-		return fmt.Sprintf("waits of pattern %v last %.3f s, want %.3f s; overslept %.3f s", f.pattern, waited, f.planned, overslept)
+	// The waits are longer if a rank that is waited for finds no core.
+	least, most := 0.8*f.planned-float64(f.ranks-1)*overslept, 2*f.planned+float64(f.ranks-1)*overslept
+	if waited < least || waited > most {
+		return fmt.Sprintf("waits of pattern %v last %.3f s, planned %.3f s; overslept %.3f s", f.pattern, waited, f.planned, overslept)
 	}
 	return f.checkCause(t, found)
 }

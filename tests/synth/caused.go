@@ -6,15 +6,12 @@ import (
 )
 
 // Caused is a job whose ranks wait for one reason. Class is the name of the class, Ranks are the
-// ranks to name, and Before and After the lines of the calls around the computing that is the reason.
-// Seen is the line of the call in which others wait, and Waits the ranks that do.
+// ranks to name, and Before and After the calls around the computing that is the reason.
 type Caused struct {
 	Name          string
 	Class         string
 	Ranks         []int
-	Alone         bool // no other rank has this computing
 	Before, After Line
-	Seen          Line
 	plan          func(p *Plan, out bool)
 }
 
@@ -56,18 +53,18 @@ var (
 // CausedJobs are jobs of 8 ranks.
 func CausedJobs() []Caused {
 	return []Caused{
-		{Name: "imbalance", Class: "imbalance", Ranks: []int{5}, Before: atAllreduce, After: atIrecv, Seen: atAllreduce, plan: heavyRank},
-		{Name: "halo", Class: "imbalance", Ranks: []int{5}, Before: atWaitall, After: atIrecv, Seen: atWaitall, plan: heavyHalo},
-		{Name: "stairs", Class: "imbalance", Ranks: []int{4, 5, 6, 7}, Before: atAllreduce, After: atAllreduce, Seen: atAllreduce, plan: stairs},
-		{Name: "phases", Class: "imbalance", Ranks: []int{4, 5, 6, 7}, Before: atBarrier, After: atAllreduce, Seen: atAllreduce, plan: phases},
-		{Name: "in turn", Class: "varying-work", Ranks: []int{0, 1, 2, 3, 4, 5, 6, 7}, Before: atBarrier, After: atBarrier, Seen: atBarrier, plan: inTurn},
-		{Name: "late sender", Class: "order", Ranks: []int{0, 2, 4, 6}, Before: atBarrier, After: atSend, Seen: atRecv, plan: lateSender},
-		{Name: "late receiver", Class: "order", Ranks: []int{1, 3, 5, 7}, Before: atBarrier, After: atRecv, Seen: atSend, plan: lateReceiver},
-		{Name: "late receiver of all", Class: "order", Ranks: []int{0}, Alone: true, Before: atBarrier, After: atRecv, Seen: atSend, plan: lateReceiverOfAll},
-		{Name: "late root", Class: "imbalance", Ranks: []int{0}, Alone: true, Before: atBarrier, After: atBcast, Seen: atBcast, plan: lateRoot},
-		{Name: "server", Class: "imbalance", Ranks: []int{0}, Alone: true, Before: atRequest, After: atAnswer, Seen: atRecv, plan: server},
-		{Name: "log", Class: "imbalance", Ranks: []int{0}, Alone: true, Before: atLogBegins, After: atLogEnds, Seen: atAllreduce, plan: logOfOne},
-		{Name: "chain", Class: "chain", Ranks: []int{1, 2, 3, 4, 5, 6}, Before: atRecv, After: atSend, Seen: atRecv, plan: inChain},
+		{Name: "imbalance", Class: "imbalance", Ranks: []int{5}, Before: atAllreduce, After: atIrecv, plan: heavyRank},
+		{Name: "halo", Class: "imbalance", Ranks: []int{5}, Before: atWaitall, After: atIrecv, plan: heavyHalo},
+		{Name: "stairs", Class: "imbalance", Ranks: []int{4, 5, 6, 7}, Before: atAllreduce, After: atAllreduce, plan: stairs},
+		{Name: "phases", Class: "imbalance", Ranks: []int{4, 5, 6, 7}, Before: atBarrier, After: atAllreduce, plan: phases},
+		{Name: "in turn", Class: "varying-work", Ranks: []int{0, 1, 2, 3, 4, 5, 6, 7}, Before: atBarrier, After: atBarrier, plan: inTurn},
+		{Name: "late sender", Class: "order", Ranks: []int{0}, Before: atBarrier, After: atSend, plan: lateSender},
+		{Name: "late receiver", Class: "order", Ranks: []int{1}, Before: atBarrier, After: atRecv, plan: lateReceiver},
+		{Name: "late receiver of all", Class: "order", Ranks: []int{0}, Before: atBarrier, After: atRecv, plan: lateReceiverOfAll},
+		{Name: "late root", Class: "imbalance", Ranks: []int{0}, Before: atBarrier, After: atBcast, plan: lateRoot},
+		{Name: "server", Class: "imbalance", Ranks: []int{0}, Before: atRequest, After: atAnswer, plan: server},
+		{Name: "log", Class: "imbalance", Ranks: []int{0}, Before: atLogBegins, After: atLogEnds, plan: logOfOne},
+		{Name: "chain", Class: "chain", Ranks: []int{1, 2, 3, 4, 5, 6}, Before: atRecv, After: atSend, plan: inChain},
 	}
 }
 

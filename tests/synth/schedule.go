@@ -22,7 +22,7 @@ const scheduledCall = 1000
 // scheduledEager is the size, in bytes, up to which a send waits for no receiver.
 const scheduledEager = 65536
 
-// Plan is what a rank does.
+// Plan is what a rank does. Its methods add steps: computing, and calls at a line of app.c.
 type Plan struct {
 	Rank, Ranks int
 	steps       []planned
@@ -42,6 +42,7 @@ type Plan struct {
 	gathered int // number of collectives
 }
 
+// receiveBegun is a receive that was posted, by the number of its message.
 type receiveBegun struct {
 	from   int
 	number uint32
@@ -170,7 +171,7 @@ func (s *Schedule) Volume() Volume {
 // Collectives implements Traced.
 func (s *Schedule) Collectives() uint64 { return uint64(s.ranks[0].gathered) }
 
-// message is the number of a message from one rank to another.
+// scheduledMessage is a message from one rank to another, by its number.
 type scheduledMessage struct {
 	from, to int
 	number   uint32
