@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -24,8 +25,10 @@ const (
 	CoresTaken        Rule = "no core: others use the cores"
 	LoadImbalance     Rule = "load imbalance"
 	CollectiveWaits   Rule = "waiting in collectives"
+	VaryingWork       Rule = "varying work"
 	LateSender        Rule = "late sender"
 	LateReceiver      Rule = "late receiver"
+	BetweenPrograms   Rule = "one program waits for another"
 	SerialChain       Rule = "serial chain"
 	SmallMessages     Rule = "many small messages"
 	SmallCollectives  Rule = "many small collectives"
@@ -63,6 +66,11 @@ type Finding struct {
 	SavesS   float64         `json:"saves_s,omitempty"`  // what could be saved of the time of each rank, on average; 0 if not known
 	// Uncertain says why the times of the finding may be wrong; empty if they are not.
 	Uncertain string `json:"uncertain,omitempty"`
+	// Burst is the computing for which others wait; nil if the trace does not show it.
+	Burst *causes.Burst `json:"burst,omitempty"`
+
+	waits    *causeGroup // that the finding is about; nil if it is not about causes of waits
+	replayed bool        // whether SavesS is the replay's
 }
 
 const (
@@ -91,11 +99,8 @@ var rules = []struct {
 	{NotMeasured, false, notMeasured},
 	{Oversubscribed, false, oversubscribed},
 	{CoresTaken, false, coresTaken},
-	{SerialChain, true, serialChain},
 	{LoadImbalance, true, loadImbalance},
 	{CollectiveWaits, true, collectiveWaits},
-	{LateSender, true, lateSender},
-	{LateReceiver, true, lateReceiver},
 	{SmallMessages, true, smallMessages},
 	{SmallCollectives, true, smallCollectives},
 	{HotRank, true, hotRank},
@@ -136,6 +141,10 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 		}
 		found = append(found, *f)
 	}
+	for _, f := range causeFindings(j) {
+		f.timed(uncertain)
+		found = append(found, f)
+	}
 	found = withoutSymptoms(found)
 	if f := timeInMPI(j, found); f != nil {
 		f.timed(uncertain)
@@ -150,24 +159,36 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 // timed completes a finding about time.
 func (f *Finding) timed(uncertain string) {
 	f.Of, f.Uncertain = OfTime, uncertain
-	if f.SavesS > 0 && f.Rule != LoadImbalance { // which says so itself
+	if f.SavesS > 0 && f.Rule != LoadImbalance && f.waits == nil { // which say so themselves
 		f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
 	}
 }
 
-// explains is the largest ratio of the time of a symptom to the load imbalance that explains it.
+// explains is the largest ratio of the time of a symptom to that of the waits that explain it.
 const explains = 1.25
 
-// withoutSymptoms removes findings about the call in which ranks wait because of a load imbalance,
-// whose text names that call. It keeps those that take much longer than the imbalance explains.
+// withoutSymptoms removes findings about calls in which ranks wait because of another finding, whose
+// text names the call. It keeps those that take much longer than the waits explain.
 func withoutSymptoms(found []Finding) []Finding {
-	i := slices.IndexFunc(found, func(f Finding) bool { return f.Rule == LoadImbalance && f.Callsite != "" })
-	if i < 0 {
-		return found
+	waits, hot := map[string]float64{}, map[string]bool{}
+	for i := range found {
+		f := &found[i]
+		for site, share := range f.waitShares() {
+			waits[site] += share
+		}
+		if f.Rule == LoadImbalance && f.waits == nil && f.Callsite != "" {
+			waits[place(f.Call, f.Callsite)] += f.Share
+		}
+		hot[keyOf(f.Ranks)] = hot[keyOf(f.Ranks)] || f.Rule == HotRank && f.waits != nil
 	}
-	cause := found[i]
 	return slices.DeleteFunc(found, func(f Finding) bool {
-		return f.Of == OfTime && f.Rule != LoadImbalance && f.Call == cause.Call && f.Callsite == cause.Callsite && f.Share <= explains*cause.Share
+		switch {
+		case f.Of != OfTime || f.Rule == LoadImbalance || f.waits != nil:
+			return false
+		case f.Rule == HotRank && hot[keyOf(f.Ranks)]:
+			return true // others wait for this rank
+		}
+		return f.Share <= explains*waits[place(f.Call, f.Callsite)]
 	})
 }
 

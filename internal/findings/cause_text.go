@@ -1,0 +1,283 @@
+package findings
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/causes"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// finding returns the finding about a group of causes, without its saving.
+func (g *causeGroup) finding(j *facts) *Finding {
+	f := &Finding{Rule: g.rule, Share: g.share, Ranks: g.ranks, waits: g}
+	if b := g.parts[0].Burst; b != nil {
+		f.Burst = b
+	}
+	if len(g.seen) > 0 {
+		f.Call, f.Callsite = g.seen[0].Call, g.seen[0].Callsite
+	}
+	f.SavesS, f.replayed = g.saves(j)
+	switch g.rule {
+	case LoadImbalance:
+		g.imbalance(j, f)
+	case VaryingWork:
+		g.varying(f)
+	case LateSender:
+		g.lateSender(f)
+	case LateReceiver:
+		g.lateReceiver(j, f)
+	case SerialChain:
+		g.chain(f)
+	case BetweenPrograms:
+		g.programs(f)
+	case HotRank:
+		g.hotRank(f)
+	}
+	f.Text += g.seenText()
+	return f
+}
+
+// seenText says where the time is seen: where most of it is waited.
+func (g *causeGroup) seenText() string {
+	if len(g.seen) == 0 {
+		return ""
+	}
+	s := &g.seen[0]
+	words := fmt.Sprintf(" You see it as: %s %s %s in %s", s.Ranks, verb(s.Ranks, "wait"), duration(float64(s.CostNs)), placeOf(s.Stop))
+	if n := len(g.seen) - 1; n > 0 {
+		words += fmt.Sprintf(", and %s at %s", duration(float64(g.costNs()-s.CostNs)), text.CountOf(n, "other place"))
+	}
+	if n := g.pairs(); n > 1 && (g.rule == LateSender || g.rule == LateReceiver) {
+		words += fmt.Sprintf(" (%d pairs of ranks)", n)
+	}
+	return words + "."
+}
+
+// either returns the word for one rank, or that for several.
+func either(ranks profile.RankSet, one, several string) string {
+	if ranks.Len() == 1 {
+		return one
+	}
+	return several
+}
+
+// verb returns a verb for one rank or several.
+func verb(ranks profile.RankSet, several string) string { return either(ranks, several+"s", several) }
+
+// placeOf returns a call and its call site, without the callers of the latter.
+func placeOf(s causes.Stop) string {
+	site, _, _ := strings.Cut(s.Callsite, profile.Callers)
+	return place(s.Call, site)
+}
+
+// between returns where a burst is.
+func between(b *causes.Burst) string {
+	switch {
+	case b == nil:
+		return "between two calls"
+	case b.Before == b.After:
+		return "between two calls of " + placeOf(b.Before)
+	}
+	return fmt.Sprintf("between %s and %s", placeOf(b.Before), placeOf(b.After))
+}
+
+// where returns where the bursts of the group are: the one that costs most, and how many others.
+func (g *causeGroup) where() string {
+	bursts := map[causes.Burst]bool{}
+	for _, p := range g.parts {
+		if p.Burst != nil {
+			bursts[*p.Burst] = true
+		}
+	}
+	words := between(g.parts[0].Burst)
+	if n := len(bursts) - 1; n > 0 {
+		return fmt.Sprintf("most %s, and at %s", words, text.CountOf(n, "other place"))
+	}
+	return words
+}
+
+// within returns the start of a sentence about a program of several.
+func (g *causeGroup) within(sentence string) string {
+	if g.to == "" {
+		return sentence
+	}
+	return fmt.Sprintf("Within %s, %s", g.to, lowerFirst(sentence))
+}
+
+// muchMore is the least ratio of the work of ranks to that of others that is told.
+const muchMore = 1.2
+
+func (g *causeGroup) imbalance(j *facts, f *Finding) {
+	f.Try = fmt.Sprintf("Move work off %s.", g.ranks)
+	if g.alone() {
+		f.Text = g.within(fmt.Sprintf("Only %s %s %s.", g.ranks, verb(g.ranks, "compute"), g.where()))
+		f.Cause = fmt.Sprintf("only %s %s %s", g.ranks, verb(g.ranks, "compute"), between(f.Burst))
+		f.Try = fmt.Sprintf("Split what %s %s alone, or let the others go on meanwhile.", g.ranks, either(g.ranks, "does", "do"))
+		return
+	}
+	f.Text = g.within(fmt.Sprintf("%s %s longer than the others, %s.", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
+	f.Cause = fmt.Sprintf("%s %s longer than the others %s", g.ranks, verb(g.ranks, "compute"), between(f.Burst))
+	if ratio, others := j.workRatio(g.ranks, g.to); ratio >= muchMore {
+		f.Cause = fmt.Sprintf("%s %s %s times the work of %s", g.ranks, either(g.ranks, "has", "have"), times(ratio), either(others, others.String(), "the others"))
+		f.Text = g.within(strings.ToUpper(f.Cause[:1]) + f.Cause[1:] + fmt.Sprintf(". %s for what %s, %s.", either(others, "It waits", "They wait"), either(g.ranks, "this rank computes", "these ranks compute"), g.where()))
+	}
+}
+
+// times returns a ratio with at most two digits.
+func times(ratio float64) string {
+	if ratio >= 10 {
+		return fmt.Sprintf("%.0f", ratio)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", ratio), ".0")
+}
+
+// workRatio returns the computing of ranks in the mean ÷ that of the other ranks of their program, and
+// these ranks; 0 if it is not known.
+func (j *facts) workRatio(ranks profile.RankSet, program string) (ratio float64, others profile.RankSet) {
+	var sum [2]float64
+	var n [2]int
+	var rest []int
+	for i := range j.Ranks {
+		r := &j.Ranks[i]
+		useful, known := r.UsefulNs()
+		if !known || r.Rank < 0 || program != "" && j.programOf(r.Rank) != program {
+			continue
+		}
+		k := 0
+		if !ranks.Contains(r.Rank) {
+			k, rest = 1, append(rest, r.Rank)
+		}
+		sum[k], n[k] = sum[k]+useful, n[k]+1
+	}
+	if n[0] == 0 || n[1] == 0 || sum[1] == 0 {
+		return 0, nil
+	}
+	return sum[0] / float64(n[0]) / (sum[1] / float64(n[1])), profile.RankSetOf(rest...)
+}
+
+// programOf returns the name of a rank's program.
+func (j *facts) programOf(rank int) string {
+	for i := range j.Programs {
+		if j.Programs[i].Ranks.Contains(rank) {
+			return j.Programs[i].Name
+		}
+	}
+	return ""
+}
+
+func (g *causeGroup) varying(f *Finding) {
+	if len(g.ranks) > 0 {
+		f.Text = g.within(fmt.Sprintf("%s computes longer in some steps than in others, %s.", sentence(g.ranks), g.where()))
+		f.Cause = fmt.Sprintf("%s computes longer in some steps than in others, %s", g.ranks, between(f.Burst))
+	} else {
+		f.Text = g.within(fmt.Sprintf("The last rank changes: now one rank computes longer, now another, %s.", g.where()))
+		if c := g.parts[0].Cause; len(c.Ranks) > 0 && c.CostNs > 0 {
+			f.Text += fmt.Sprintf(" Rank %d costs most, %.0f %% of it.", c.Ranks[0].Rank, 100*float64(c.Ranks[0].CostNs)/float64(c.CostNs))
+		}
+		f.Cause = "the last rank changes, because work varies " + between(f.Burst)
+	}
+	f.Try = "Even out the steps, or wait less often, so that ranks can run ahead."
+}
+
+func (g *causeGroup) lateSender(f *Finding) {
+	if s := &g.seen[0]; s.Pattern != trace.LateSender.String() {
+		call := " " + placeOf(s.Stop)
+		g.first(f, [2]string{"calls" + call, "call" + call})
+		f.Try = fmt.Sprintf("Let %s call %s before computing.", g.ranks, s.Call)
+		return
+	}
+	g.first(f, [2]string{"sends", "send"})
+	f.Try = fmt.Sprintf("Let %s send before computing.", g.ranks)
+}
+
+// first says what ranks do before the action that others wait for. The action has a text for one rank
+// and another for several.
+func (g *causeGroup) first(f *Finding, action [2]string) {
+	words := fmt.Sprintf("%s before %s", verb(g.ranks, "compute"), either(g.ranks, "it "+action[0], "they "+action[1]))
+	f.Text = g.within(fmt.Sprintf("%s %s, %s.", sentence(g.ranks), words, g.where()))
+	f.Cause = fmt.Sprintf("%s %s", g.ranks, words)
+}
+
+func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
+	pattern := g.seen[0].Pattern
+	g.first(f, lateActions[pattern])
+	switch pattern {
+	case trace.LateReceiver.String():
+		f.Try = fmt.Sprintf("Post the receive before computing on %s.", g.ranks)
+		if limit, mean := raisable(j, f.Callsite); limit != nil {
+			f.Try += fmt.Sprintf(" Or raise the eager limit (%s, now %s): then these sends, of %s on average, do not wait.", limit.Variable, text.Bytes(limit.Bytes), text.Bytes(mean))
+		}
+	case trace.LatePost.String():
+		f.Try = fmt.Sprintf("Call Win_post before computing on %s.", g.ranks)
+	default:
+		f.Try = fmt.Sprintf("Call MPI more often on %s, or let MPI make progress in a thread.", g.ranks)
+	}
+}
+
+func (g *causeGroup) chain(f *Finding) {
+	f.Text = g.within(fmt.Sprintf("%s compute one after the other, %s.", sentence(g.ranks), g.where()))
+	f.Cause = fmt.Sprintf("%s compute one after the other", g.ranks)
+	f.Try = "Split the data into blocks, and send each block as soon as it is computed."
+}
+
+func (g *causeGroup) programs(f *Finding) {
+	f.Ranks = g.parts[0].Named
+	f.Text = fmt.Sprintf("%s waits for %s in %s of the time.", g.from, g.to, text.Percent(g.share))
+	f.Cause = fmt.Sprintf("%s waits for %s, %s", g.from, g.to, percent(g.share))
+	if why := g.parts[0].why(); why != "" {
+		f.Text += fmt.Sprintf(" Mostly because %s of %s %s.", f.Ranks, g.to, why)
+	}
+	f.Try = fmt.Sprintf("Give %s more of the ranks, or let the programs exchange data less often.", g.to)
+}
+
+// why says what the ranks that cause it do.
+func (p *causePart) why() string {
+	switch {
+	case p.Class == causes.InCall && p.Call != nil:
+		return either(p.Named, "is", "are") + " in " + placeOf(*p.Call)
+	case p.Burst != nil:
+		return verb(p.Named, "compute") + " " + between(p.Burst)
+	}
+	return ""
+}
+
+func (g *causeGroup) hotRank(f *Finding) {
+	c := causes.Stop{Call: "MPI"}
+	if g.parts[0].Call != nil {
+		c = *g.parts[0].Call
+	}
+	f.Text = g.within(fmt.Sprintf("%s is in %s while others wait for it.", sentence(g.ranks), placeOf(c)))
+	f.Cause = fmt.Sprintf("%s is in %s while others wait for it", g.ranks, placeOf(c))
+	switch {
+	case strings.HasPrefix(c.Call, "File_"):
+		f.Try = "Let all ranks read and write together (collective calls), or let the others go on meanwhile."
+	case profile.SetsUp(c.Call):
+		f.Try = "Create it once, before the loop."
+	default:
+		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
+	}
+}
+
+// savingText says what the finding could save, if it is alone. other is the largest other cause of waits.
+func (f *Finding) savingText(j *facts, other *Finding) string {
+	most := f.Share * j.trace.Runtime
+	switch {
+	case f.SavesS <= 0 && !f.replayed:
+		return ""
+	case !f.replayed:
+		return fmt.Sprintf(" At most %s shorter.", seconds(f.SavesS))
+	case f.SavesS >= most/2:
+		return fmt.Sprintf(" This saves %s.", seconds(f.SavesS))
+	}
+	with := "other causes"
+	if other != nil {
+		with = "the " + string(other.Rule)
+		if len(other.Ranks) > 0 {
+			with += " of " + other.Ranks.String()
+		}
+	}
+	return fmt.Sprintf(" Alone this saves %s; more only together with %s.", seconds(f.SavesS), with)
+}
