@@ -1,7 +1,9 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/causes"
@@ -9,6 +11,28 @@ import (
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
+
+// causeFindings returns the findings about the causes of waits, the largest first.
+func causeFindings(j *facts) []Finding {
+	if j.trace == nil || j.quiet() {
+		return nil
+	}
+	var found []Finding
+	for _, g := range j.causeGroups() {
+		if g.share >= leastShare {
+			found = append(found, *g.finding(j))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	for i := range found {
+		var other *Finding
+		if len(found) > 1 {
+			other = &found[max(1-i, 0)] // the largest other one
+		}
+		found[i].Try += found[i].savingText(j, other)
+	}
+	return found
+}
 
 // finding returns the finding about a group of causes, without its saving.
 func (g *causeGroup) finding(j *facts) *Finding {
@@ -46,7 +70,7 @@ func (g *causeGroup) seenText() string {
 		return ""
 	}
 	s := &g.seen[0]
-	words := fmt.Sprintf(" You see it as: %s %s %s in %s", s.Ranks, verb(s.Ranks, "wait"), duration(float64(s.CostNs)), placeOf(s.Stop))
+	words := fmt.Sprintf(" You see it as: %s %s %s in %s", s.Ranks, verb(s.Ranks, "wait"), duration(float64(s.CostNs)), s.Stop)
 	if n := len(g.seen) - 1; n > 0 {
 		words += fmt.Sprintf(", and %s at %s", duration(float64(g.costNs()-s.CostNs)), text.CountOf(n, "other place"))
 	}
@@ -67,21 +91,12 @@ func either(ranks profile.RankSet, one, several string) string {
 // verb returns a verb for one rank or several.
 func verb(ranks profile.RankSet, several string) string { return either(ranks, several+"s", several) }
 
-// placeOf returns a call and its call site, without the callers of the latter.
-func placeOf(s causes.Stop) string {
-	site, _, _ := strings.Cut(s.Callsite, profile.Callers)
-	return place(s.Call, site)
-}
-
-// between returns where a burst is.
+// between returns where a burst is, which may not be known.
 func between(b *causes.Burst) string {
-	switch {
-	case b == nil:
+	if b == nil {
 		return "between two calls"
-	case b.Before == b.After:
-		return "between two calls of " + placeOf(b.Before)
 	}
-	return fmt.Sprintf("between %s and %s", placeOf(b.Before), placeOf(b.After))
+	return b.String()
 }
 
 // where returns where the bursts of the group are: the one that costs most, and how many others.
@@ -184,7 +199,7 @@ func (g *causeGroup) varying(f *Finding) {
 
 func (g *causeGroup) lateSender(f *Finding) {
 	if s := &g.seen[0]; s.Pattern != trace.LateSender.String() {
-		call := " " + placeOf(s.Stop)
+		call := " " + s.Stop.String()
 		g.first(f, [2]string{"calls" + call, "call" + call})
 		f.Try = fmt.Sprintf("Let %s call %s before computing.", g.ranks, s.Call)
 		return
@@ -237,7 +252,7 @@ func (g *causeGroup) programs(f *Finding) {
 func (p *causePart) why() string {
 	switch {
 	case p.Class == causes.InCall && p.Call != nil:
-		return either(p.Named, "is", "are") + " in " + placeOf(*p.Call)
+		return either(p.Named, "is", "are") + " in " + p.Call.String()
 	case p.Burst != nil:
 		return verb(p.Named, "compute") + " " + between(p.Burst)
 	}
@@ -249,8 +264,8 @@ func (g *causeGroup) hotRank(f *Finding) {
 	if g.parts[0].Call != nil {
 		c = *g.parts[0].Call
 	}
-	f.Text = g.within(fmt.Sprintf("%s is in %s while others wait for it.", sentence(g.ranks), placeOf(c)))
-	f.Cause = fmt.Sprintf("%s is in %s while others wait for it", g.ranks, placeOf(c))
+	f.Text = g.within(fmt.Sprintf("%s is in %s while others wait for it.", sentence(g.ranks), c.String()))
+	f.Cause = fmt.Sprintf("%s is in %s while others wait for it", g.ranks, c)
 	switch {
 	case strings.HasPrefix(c.Call, "File_"):
 		f.Try = "Let all ranks read and write together (collective calls), or let the others go on meanwhile."

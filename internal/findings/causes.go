@@ -61,28 +61,6 @@ func keyOf(ranks profile.RankSet) string {
 	return string(text)
 }
 
-// causeFindings returns the findings about the causes of waits, the largest first.
-func causeFindings(j *facts) []Finding {
-	if j.trace == nil || j.quiet() {
-		return nil
-	}
-	var found []Finding
-	for _, g := range j.causeGroups() {
-		if g.share >= leastShare {
-			found = append(found, *g.finding(j))
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
-	for i := range found {
-		var other *Finding
-		if len(found) > 1 {
-			other = &found[max(1-i, 0)] // the largest other one
-		}
-		found[i].Try += found[i].savingText(j, other)
-	}
-	return found
-}
-
 // causesKnown reports whether it is known of all waits why ranks wait: whether the trace has all calls.
 func (j *facts) causesKnown() bool { return j.trace != nil && j.Tree.Traced && len(j.trace.Causes) > 0 }
 
@@ -240,8 +218,8 @@ func (g *causeGroup) costNs() (ns int64) {
 	return ns
 }
 
-// waitShares returns the shares of ranks × run time that ranks wait because of what the finding is about,
-// by place.
+// waitShares returns the shares of ranks × run time that ranks wait in calls because of what the finding is
+// about, by place.
 func (f *Finding) waitShares() map[string]float64 {
 	if f.waits == nil {
 		return nil
@@ -253,7 +231,9 @@ func (f *Finding) waitShares() map[string]float64 {
 			sum += s.CostNs
 		}
 		for _, s := range p.seen {
-			shares[place(s.Call, s.Callsite)] += p.share * float64(s.CostNs) / float64(sum)
+			if !s.EndsEarly() {
+				shares[place(s.Call, s.Callsite)] += p.share * float64(s.CostNs) / float64(sum)
+			}
 		}
 	}
 	return shares

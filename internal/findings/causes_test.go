@@ -77,99 +77,102 @@ func small(c causes.Cause) causes.Cause {
 	})
 }
 
+// causeTests are the kinds of causes: one for which a rule holds, and one for which it nearly does.
+var causeTests = []struct {
+	name   string
+	causes []causes.Cause
+	change func(*aggregate.Summary, *trace.Result)
+	want   Finding
+	// The near misses: another cause, or a job that differs.
+	nearly       causes.Cause
+	nearlyChange func(*aggregate.Summary, *trace.Result)
+}{
+	{name: "imbalance", causes: []causes.Cause{imbalance}, nearly: small(imbalance),
+		want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 3,
+			Text:  "Rank 0 computes longer than the others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Try:   "Move work off rank 0. At most 3.00 s shorter.",
+			Cause: "rank 0 computes longer than the others between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
+	{name: "imbalance, 8 times the work", causes: []causes.Cause{saves(imbalance, 2.1)}, nearly: small(imbalance),
+		change: func(s *aggregate.Summary, _ *trace.Result) {
+			for i := range s.Ranks[1:] {
+				s.Ranks[1+i].MPIShare = 0.95 // rank 0 computes in 60 % of the time
+			}
+		},
+		want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 2.1,
+			Text:  "Rank 0 has 12 times the work of the others. They wait for what this rank computes, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Try:   "Move work off rank 0. This saves 2.10 s.",
+			Cause: "rank 0 has 12 times the work of the others"}},
+	{name: "work of one rank", nearly: small(imbalance),
+		causes: []causes.Cause{with(imbalance, func(c *causes.Cause) { c.Alone, c.Burst = true, &causes.Burst{Before: sumAt, After: sumAt} })},
+		want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 3,
+			Text:  "Only rank 0 computes between two calls of Allreduce at step app.c:7. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Try:   "Split what rank 0 does alone, or let the others go on meanwhile. At most 3.00 s shorter.",
+			Cause: "only rank 0 computes between two calls of Allreduce at step app.c:7"}},
+	{name: "varying work, the last rank changes", causes: []causes.Cause{varying}, nearly: small(varying),
+		want: Finding{Rule: VaryingWork, SavesS: 3,
+			Text:  "The last rank changes: now one rank computes longer, now another, between Recv at solve app.f90:10 and Send at solve app.f90:31. Rank 0 costs most, 25 % of it. You see it as: ranks 0-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Try:   "Even out the steps, or wait less often, so that ranks can run ahead. At most 3.00 s shorter.",
+			Cause: "the last rank changes, because work varies between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
+	{name: "varying work of one rank, more than its imbalance", nearly: with(varying, func(c *causes.Cause) { c.Class = causes.Imbalance }),
+		causes: []causes.Cause{with(varying, func(c *causes.Cause) {
+			c.Ranks = []causes.RankCost{{Rank: 1, CostNs: c.CostNs/2 + 1}, {Rank: 0, CostNs: c.CostNs/2 - 1}}
+		}), with(small(imbalance), func(c *causes.Cause) { c.Share = 0 })},
+		want: Finding{Rule: VaryingWork, Ranks: rank1, SavesS: 3,
+			Text:  "Rank 1 computes longer in some steps than in others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0-3 wait 12.8 s in Allreduce at step app.c:7.",
+			Try:   "Even out the steps, or wait less often, so that ranks can run ahead. At most 3.00 s shorter.",
+			Cause: "rank 1 computes longer in some steps than in others, between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
+	{name: "late senders", causes: []causes.Cause{lateSends}, nearly: small(lateSends),
+		want: Finding{Rule: LateSender, Ranks: pair, SavesS: 3,
+			Text:  "Ranks 1, 3 compute before they send, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0, 2 wait 12.0 s in Recv at halo app.f90:52 (2 pairs of ranks).",
+			Try:   "Let ranks 1, 3 send before computing. At most 3.00 s shorter.",
+			Cause: "ranks 1, 3 compute before they send"}},
+	{name: "late in a collective", nearly: small(lateSends),
+		causes: []causes.Cause{causeOf(causes.Order, 0.3, rank1, rank0, sumAt, trace.WaitAtNxN)},
+		want: Finding{Rule: LateSender, Ranks: rank1, SavesS: 3,
+			Text:  "Rank 1 computes before it calls Allreduce at step app.c:7, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Allreduce at step app.c:7.",
+			Try:   "Let rank 1 call Allreduce before computing. At most 3.00 s shorter.",
+			Cause: "rank 1 computes before it calls Allreduce at step app.c:7"}},
+	{name: "late receiver", causes: []causes.Cause{latePosts}, nearly: with(latePosts, func(c *causes.Cause) {
+		c.Seen = []causes.Seen{{Stop: sendAt, Pattern: "late-sender", CostNs: c.CostNs}}
+	}),
+		want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
+			Text:  "Rank 1 computes before it posts its receive, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
+			Try:   "Post the receive before computing on rank 1. At most 3.00 s shorter.",
+			Cause: "rank 1 computes before it posts its receive"}},
+	{name: "late receiver, above the eager limit", causes: []causes.Cause{latePosts}, change: sendsOf(16 << 10), nearly: small(latePosts),
+		want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
+			Text:  "Rank 1 computes before it posts its receive, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
+			Try:   "Post the receive before computing on rank 1. Or raise the eager limit (btl_eager_limit, now 4.00 KiB): then these sends, of 16.0 KiB on average, do not wait. At most 3.00 s shorter.",
+			Cause: "rank 1 computes before it posts its receive"}},
+	{name: "target that does not call MPI", nearly: small(latePosts),
+		causes: []causes.Cause{causeOf(causes.Order, 0.3, rank1, rank0, sendAt, trace.WaitForProgress)},
+		want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
+			Text:  "Rank 1 computes before it calls MPI again, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
+			Try:   "Call MPI more often on rank 1, or let MPI make progress in a thread. At most 3.00 s shorter.",
+			Cause: "rank 1 computes before it calls MPI again"}},
+	{name: "chain", causes: []causes.Cause{inTurn}, nearly: inTurn, nearlyChange: func(_ *aggregate.Summary, r *trace.Result) { r.POP.Serialisation = 0.8 },
+		want: Finding{Rule: SerialChain, Ranks: profile.RankSetOf(0, 1, 2), SavesS: 3,
+			Text:  "Ranks 0-2 compute one after the other, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
+			Try:   "Split the data into blocks, and send each block as soon as it is computed. At most 3.00 s shorter.",
+			Cause: "ranks 0-2 compute one after the other"}},
+	{name: "hot rank", causes: []causes.Cause{inOneCall}, nearly: with(inOneCall, func(c *causes.Cause) {
+		c.Ranks = []causes.RankCost{{Rank: 0, CostNs: c.CostNs / 2}, {Rank: 1, CostNs: c.CostNs / 2}}
+	}),
+		want: Finding{Rule: HotRank, Ranks: rank0, SavesS: 3,
+			Text:  "Rank 0 is in Recv at solve app.f90:10 while others wait for it. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
+			Try:   "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks. At most 3.00 s shorter.",
+			Cause: "rank 0 is in Recv at solve app.f90:10 while others wait for it"}},
+	{name: "programs", causes: []causes.Cause{ofPrograms}, nearly: with(ofPrograms, func(c *causes.Cause) { c.From = "atmos" }),
+		want: Finding{Rule: BetweenPrograms, Ranks: rank0, SavesS: 3,
+			Text:  "ocean waits for atmos in 30.0 % of the time. Mostly because rank 0 of atmos computes between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Try:   "Give atmos more of the ranks, or let the programs exchange data less often. At most 3.00 s shorter.",
+			Cause: "ocean waits for atmos, 30 %"}},
+}
+
 // TestCauses checks the finding of each kind of cause: its words, and that a job which nearly has the
 // cause has no such finding.
 func TestCauses(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		causes []causes.Cause
-		change func(*aggregate.Summary, *trace.Result)
-		want   Finding
-		// The near misses: another cause, or a job that differs.
-		nearly       causes.Cause
-		nearlyChange func(*aggregate.Summary, *trace.Result)
-	}{
-		{name: "imbalance", causes: []causes.Cause{imbalance}, nearly: small(imbalance),
-			want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 3,
-				Text:  "Rank 0 computes longer than the others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
-				Try:   "Move work off rank 0. At most 3.00 s shorter.",
-				Cause: "rank 0 computes longer than the others between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
-		{name: "imbalance, 8 times the work", causes: []causes.Cause{saves(imbalance, 2.1)}, nearly: small(imbalance),
-			change: func(s *aggregate.Summary, _ *trace.Result) {
-				for i := range s.Ranks[1:] {
-					s.Ranks[1+i].MPIShare = 0.95 // rank 0 computes in 60 % of the time
-				}
-			},
-			want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 2.1,
-				Text:  "Rank 0 has 12 times the work of the others. They wait for what this rank computes, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
-				Try:   "Move work off rank 0. This saves 2.10 s.",
-				Cause: "rank 0 has 12 times the work of the others"}},
-		{name: "work of one rank", nearly: small(imbalance),
-			causes: []causes.Cause{with(imbalance, func(c *causes.Cause) { c.Alone, c.Burst = true, &causes.Burst{Before: sumAt, After: sumAt} })},
-			want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 3,
-				Text:  "Only rank 0 computes between two calls of Allreduce at step app.c:7. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
-				Try:   "Split what rank 0 does alone, or let the others go on meanwhile. At most 3.00 s shorter.",
-				Cause: "only rank 0 computes between two calls of Allreduce at step app.c:7"}},
-		{name: "varying work, the last rank changes", causes: []causes.Cause{varying}, nearly: small(varying),
-			want: Finding{Rule: VaryingWork, SavesS: 3,
-				Text:  "The last rank changes: now one rank computes longer, now another, between Recv at solve app.f90:10 and Send at solve app.f90:31. Rank 0 costs most, 25 % of it. You see it as: ranks 0-3 wait 12.0 s in Allreduce at step app.c:7.",
-				Try:   "Even out the steps, or wait less often, so that ranks can run ahead. At most 3.00 s shorter.",
-				Cause: "the last rank changes, because work varies between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
-		{name: "varying work of one rank, more than its imbalance", nearly: with(varying, func(c *causes.Cause) { c.Class = causes.Imbalance }),
-			causes: []causes.Cause{with(varying, func(c *causes.Cause) {
-				c.Ranks = []causes.RankCost{{Rank: 1, CostNs: c.CostNs/2 + 1}, {Rank: 0, CostNs: c.CostNs/2 - 1}}
-			}), with(small(imbalance), func(c *causes.Cause) { c.Share = 0 })},
-			want: Finding{Rule: VaryingWork, Ranks: rank1, SavesS: 3,
-				Text:  "Rank 1 computes longer in some steps than in others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0-3 wait 12.8 s in Allreduce at step app.c:7.",
-				Try:   "Even out the steps, or wait less often, so that ranks can run ahead. At most 3.00 s shorter.",
-				Cause: "rank 1 computes longer in some steps than in others, between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
-		{name: "late senders", causes: []causes.Cause{lateSends}, nearly: small(lateSends),
-			want: Finding{Rule: LateSender, Ranks: pair, SavesS: 3,
-				Text:  "Ranks 1, 3 compute before they send, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0, 2 wait 12.0 s in Recv at halo app.f90:52 (2 pairs of ranks).",
-				Try:   "Let ranks 1, 3 send before computing. At most 3.00 s shorter.",
-				Cause: "ranks 1, 3 compute before they send"}},
-		{name: "late in a collective", nearly: small(lateSends),
-			causes: []causes.Cause{causeOf(causes.Order, 0.3, rank1, rank0, sumAt, trace.WaitAtNxN)},
-			want: Finding{Rule: LateSender, Ranks: rank1, SavesS: 3,
-				Text:  "Rank 1 computes before it calls Allreduce at step app.c:7, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Allreduce at step app.c:7.",
-				Try:   "Let rank 1 call Allreduce before computing. At most 3.00 s shorter.",
-				Cause: "rank 1 computes before it calls Allreduce at step app.c:7"}},
-		{name: "late receiver", causes: []causes.Cause{latePosts}, nearly: with(latePosts, func(c *causes.Cause) {
-			c.Seen = []causes.Seen{{Stop: sendAt, Pattern: "late-sender", CostNs: c.CostNs}}
-		}),
-			want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
-				Text:  "Rank 1 computes before it posts its receive, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
-				Try:   "Post the receive before computing on rank 1. At most 3.00 s shorter.",
-				Cause: "rank 1 computes before it posts its receive"}},
-		{name: "late receiver, above the eager limit", causes: []causes.Cause{latePosts}, change: sendsOf(16 << 10), nearly: small(latePosts),
-			want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
-				Text:  "Rank 1 computes before it posts its receive, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
-				Try:   "Post the receive before computing on rank 1. Or raise the eager limit (btl_eager_limit, now 4.00 KiB): then these sends, of 16.0 KiB on average, do not wait. At most 3.00 s shorter.",
-				Cause: "rank 1 computes before it posts its receive"}},
-		{name: "target that does not call MPI", nearly: small(latePosts),
-			causes: []causes.Cause{causeOf(causes.Order, 0.3, rank1, rank0, sendAt, trace.WaitForProgress)},
-			want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
-				Text:  "Rank 1 computes before it calls MPI again, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
-				Try:   "Call MPI more often on rank 1, or let MPI make progress in a thread. At most 3.00 s shorter.",
-				Cause: "rank 1 computes before it calls MPI again"}},
-		{name: "chain", causes: []causes.Cause{inTurn}, nearly: inTurn, nearlyChange: func(_ *aggregate.Summary, r *trace.Result) { r.POP.Serialisation = 0.8 },
-			want: Finding{Rule: SerialChain, Ranks: profile.RankSetOf(0, 1, 2), SavesS: 3,
-				Text:  "Ranks 0-2 compute one after the other, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
-				Try:   "Split the data into blocks, and send each block as soon as it is computed. At most 3.00 s shorter.",
-				Cause: "ranks 0-2 compute one after the other"}},
-		{name: "hot rank", causes: []causes.Cause{inOneCall}, nearly: with(inOneCall, func(c *causes.Cause) {
-			c.Ranks = []causes.RankCost{{Rank: 0, CostNs: c.CostNs / 2}, {Rank: 1, CostNs: c.CostNs / 2}}
-		}),
-			want: Finding{Rule: HotRank, Ranks: rank0, SavesS: 3,
-				Text:  "Rank 0 is in Recv at solve app.f90:10 while others wait for it. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
-				Try:   "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks. At most 3.00 s shorter.",
-				Cause: "rank 0 is in Recv at solve app.f90:10 while others wait for it"}},
-		{name: "programs", causes: []causes.Cause{ofPrograms}, nearly: with(ofPrograms, func(c *causes.Cause) { c.From = "atmos" }),
-			want: Finding{Rule: BetweenPrograms, Ranks: rank0, SavesS: 3,
-				Text:  "ocean waits for atmos in 30.0 % of the time. Mostly because rank 0 of atmos computes between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
-				Try:   "Give atmos more of the ranks, or let the programs exchange data less often. At most 3.00 s shorter.",
-				Cause: "ocean waits for atmos, 30 %"}},
-	} {
+	for _, test := range causeTests {
 		t.Run(test.name, func(t *testing.T) {
 			s, traced := waitingJob()
 			traced.Causes = test.causes
@@ -256,7 +259,7 @@ func TestOnlyTogether(t *testing.T) {
 // finding of their own.
 func TestCausesExplainWaits(t *testing.T) {
 	wait := trace.WaitState{Pattern: trace.WaitAtNxN, Rank: 1, Peer: 0, Call: sumAt.Call, Callsite: sumAt.Callsite, Communicator: "world", Count: 1, Time: 12, Share: 0.3}
-	early := with(small(imbalance), func(c *causes.Cause) { c.Seen[0].Stop = causes.Stop{Call: finalizing} })
+	early := with(small(imbalance), func(c *causes.Cause) { c.Seen[0].Stop = causes.Stop{Call: "Finalize"} })
 	for _, test := range []struct {
 		name    string
 		causes  []causes.Cause

@@ -537,5 +537,15 @@ func at(c *aggregate.CallSite) string { return c.Call + " at " + c.Name() }
 
 func duration(ns float64) string { return text.Duration(ns, false) }
 
+func seconds(s float64) string { return duration(1e9 * s) }
+
+// place is a call with its call site.
+func place(call, site string) string {
+	if site == "" {
+		return call
+	}
+	return call + " at " + site
+}
+
 // sentence returns ranks for the start of a sentence.
 func sentence(ranks profile.RankSet) string { return "R" + ranks.String()[len("r"):] }

@@ -75,14 +75,6 @@ func (g *waitGroup) of(j *facts) *Finding {
 	return &Finding{Share: g.share, Call: w.Call, Callsite: w.Callsite, SavesS: g.share * j.trace.Runtime}
 }
 
-// place is a call with its call site.
-func place(call, site string) string {
-	if site == "" {
-		return call
-	}
-	return call + " at " + site
-}
-
 // collectiveWaits holds if ranks wait long, at one call site of a collective, for the last rank to
 // enter, and it is not known why that rank is late.
 func collectiveWaits(j *facts) *Finding {
@@ -168,5 +160,3 @@ func tryCollective(call string, last int) string {
 	}
 	return try
 }
-
-func seconds(s float64) string { return duration(1e9 * s) }

@@ -14,8 +14,6 @@ const (
 	mostlyExplained = 0.5  // least share of the time in MPI that findings explain
 	unexplained     = 0.05 // least share of the time that is worth a line
 	mostSites       = 3    // call sites that are listed
-
-	finalizing = "Finalize" // the place where a rank that ends early waits, see causes.Seen
 )
 
 // explained returns the share of the time in MPI that findings are about. Like their costs, it
@@ -41,7 +39,6 @@ func (j *facts) explained(found []Finding) (share float64) {
 		key := place(f.Call, f.Callsite)
 		bySite[key] = max(bySite[key], own)
 	}
-	delete(waits, finalizing) // the wait of a rank that ends early
 	for site, own := range waits {
 		bySite[site] = max(bySite[site], own)
 	}
