@@ -1,0 +1,29 @@
+package export
+
+import (
+	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/internal/causes"
+)
+
+// CauseRows returns the rows of the table of causes.
+func CauseRows(list []causes.Cause) (rows []table.Cause) {
+	for i := range list {
+		c := &list[i]
+		row := table.Cause{Number: i + 1, Class: c.Class.String(), FromProgram: c.From, ToProgram: c.To}
+		if c.Burst != nil {
+			row.Before, row.After = stopOf(&c.Burst.Before), stopOf(&c.Burst.After)
+		}
+		if c.Call != nil {
+			row.Call = stopOf(c.Call)
+		}
+		for _, r := range c.Ranks {
+			row.Rank, row.CostNs, row.Named = r.Rank, r.CostNs, c.Named.Contains(r.Rank)
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func stopOf(s *causes.Stop) *table.CauseStop {
+	return &table.CauseStop{Call: s.Call, Callsite: s.Callsite}
+}
