@@ -10,7 +10,7 @@ type Cause struct {
 	Number                 int // of the cause, from 1; the one that costs most is the first
 	Class                  string
 	FromProgram, ToProgram string // of the ranks that wait, and of the rank; empty if the job has one program
-	Rank                   int
+	Rank                   int    // -1: not known
 	Named                  bool
 	CostNs                 int64
 	Before, After, Call    *CauseStop // Before and After of a burst, or Call
@@ -42,7 +42,7 @@ var CauseColumns = slices.Concat([]Column[Cause]{
 	Numbers("cause", "number", "number of the cause, from 1, the one that costs most first; a cause has a row for each rank that causes it", func(c Cause) int32 { return int32(c.Number) }),
 	Words("class", "imbalance: the rank has more work than those that wait; varying-work: it has more work in some steps; order: it computes before its send or receive; chain: ranks compute one after the other; call: it is in an MPI call; not-known",
 		func(c Cause) string { return c.Class }),
-	Numbers("rank", "world rank", "world rank for which others wait", func(c Cause) int32 { return int32(c.Rank) }),
+	OptionalNumbers("rank", "world rank", "world rank for which others wait; null if it is not known", func(c Cause) (int32, bool) { return int32(c.Rank), c.Rank >= 0 }),
 	Flags("named", "whether it is one of the ranks to look at: of an imbalance those above the mean, of others those with half of the largest cost", func(c Cause) bool { return c.Named }),
 	Numbers("cost_ns", "ns", "time for which others wait because of this rank, summed over ranks and threads", func(c Cause) int64 { return c.CostNs }),
 }, stopColumns("before", "before the computing", func(c Cause) *CauseStop { return c.Before }),

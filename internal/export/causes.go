@@ -16,6 +16,10 @@ func CauseRows(list []causes.Cause) (rows []table.Cause) {
 		if c.Call != nil {
 			row.Call = stopOf(c.Call)
 		}
+		if len(c.Ranks) == 0 {
+			row.Rank, row.CostNs = -1, c.CostNs
+			rows = append(rows, row)
+		}
 		for _, r := range c.Ranks {
 			row.Rank, row.CostNs, row.Named = r.Rank, r.CostNs, c.Named.Contains(r.Rank)
 			rows = append(rows, row)

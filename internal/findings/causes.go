@@ -71,6 +71,7 @@ func (j *facts) causeGroups() []*causeGroup {
 	for i := range j.trace.Causes {
 		c := &j.trace.Causes[i]
 		switch all := (causePart{c, c.Share, c.Seen}); {
+		case c.Class == causes.Unknown:
 		case c.From != c.To:
 			groups.add(BetweenPrograms, nil, nil, all)
 		case c.Class == causes.Imbalance || c.Class == causes.Varying:

@@ -208,10 +208,10 @@ func sumCauses(list []causes.Cause, parts func(c *causes.Cause, add func(name st
 func (a *analysis) causesOfPrograms() *Table {
 	return causeSumTable("causes_programs", "program", sumCauses(a.Causes, func(c *causes.Cause, add func(string, int64)) {
 		switch {
-		case c.From != c.To:
+		case c.From != c.To && c.To != "":
 			add(fmt.Sprintf("%s waits for %s", c.From, c.To), c.CostNs)
-		case c.To != "":
-			add("within "+c.To, c.CostNs)
+		case c.From != "":
+			add("within "+c.From, c.CostNs)
 		}
 	}))
 }
