@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -58,7 +59,7 @@ func (g *causeGroup) finding(j *facts) *Finding {
 	case BetweenPrograms:
 		g.programs(f)
 	case HotRank:
-		g.hotRank(f)
+		g.hotRank(j, f)
 	}
 	f.Text += g.seenText()
 	return f
@@ -259,7 +260,7 @@ func (p *causePart) why() string {
 	return ""
 }
 
-func (g *causeGroup) hotRank(f *Finding) {
+func (g *causeGroup) hotRank(j *facts, f *Finding) {
 	c := causes.Stop{Call: "MPI"}
 	if g.parts[0].Call != nil {
 		c = *g.parts[0].Call
@@ -271,9 +272,16 @@ func (g *causeGroup) hotRank(f *Finding) {
 		f.Try = "Let all ranks read and write together (collective calls), or let the others go on meanwhile."
 	case profile.SetsUp(c.Call):
 		f.Try = "Create it once, before the loop."
+	case j.isCollective(c.Call):
+		f.Try = fmt.Sprintf("See why this call takes longer on %s than on others: its core, its node, its network.", g.ranks)
 	default:
 		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
 	}
+}
+
+// isCollective reports whether a call is a collective.
+func (j *facts) isCollective(call string) bool {
+	return slices.ContainsFunc(j.CallSites, func(c aggregate.CallSite) bool { return c.Call == call && collective(&c) })
 }
 
 // savingText says what the finding could save, if it is alone. other is the largest other cause of waits.
