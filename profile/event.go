@@ -166,6 +166,9 @@ type Trace struct {
 	// Clocks says how the clocks of the job's hosts were compared, in the trace
 	// of its lowest rank; nil in others, or if there is one clock.
 	Clocks *JobClocks `json:"clocks,omitempty"`
+	// Program is the path of the executable, and BuildID its build-id; empty if not known.
+	Program string `json:"program,omitempty"`
+	BuildID string `json:"build_id,omitempty"`
 	// EagerLimits are the limits that the MPI reports, at most one for each
 	// path.
 	EagerLimits []EagerLimit `json:"eager_limits,omitempty"`

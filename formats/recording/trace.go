@@ -267,7 +267,7 @@ func (e *EventReader) describe(p *profile.Profile, f *file) {
 	h := &f.header
 	e.trace = profile.Trace{Run: p.Run, Rank: p.Rank, Size: p.Size, Host: p.Host, ClockID: f.clockID(), Pid: p.Pid, State: p.State,
 		Start: at(h.Start), InitEnd: at(h.InitEnd), FinalizeStart: at(h.FinalizeStart), End: at(h.FinalizeEnd), Threads: p.Threads,
-		Lifetimes: p.Lifetimes, ThreadUse: p.ThreadUse}
+		Lifetimes: p.Lifetimes, ThreadUse: p.ThreadUse, Program: p.Program, BuildID: p.BuildID()}
 	if e.trace.End == 0 {
 		e.trace.End = p.End
 	}

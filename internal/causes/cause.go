@@ -2,7 +2,11 @@
 // something else first, and between which calls. It knows segments of time only, no MPI.
 package causes
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // Class is the kind of a cause.
 type Class uint8
@@ -35,6 +39,15 @@ func (c Class) String() string {
 // MarshalText returns the name of the class.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
+// UnmarshalText is the inverse of MarshalText. An unknown name is Unknown.
+func (c *Class) UnmarshalText(text []byte) error {
+	*c = Class(max(slices.Index(classNames[:], string(text)), 0))
+	return nil
+}
+
+// EndedEarly is the pattern of the wait of a rank that ends before the last one. Its stop is Finalize.
+const EndedEarly = "ended-early"
+
 // Stop is where a burst stops or starts: an MPI function, without MPI_, and its call site "function
 // file:line". The function is Init before the first call, and Finalize after the last.
 type Stop struct {
@@ -57,7 +70,7 @@ type RankCost struct {
 // Seen is where other ranks wait because of a cause.
 type Seen struct {
 	Stop
-	Pattern string          `json:"pattern"` // of the wait, as in trace.Pattern
+	Pattern string          `json:"pattern"` // of the wait, as in trace.Pattern, or EndedEarly
 	Ranks   profile.RankSet `json:"ranks"`   // the ranks that wait
 	CostNs  int64           `json:"cost_ns"`
 }

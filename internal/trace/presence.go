@@ -230,6 +230,15 @@ type windowOps struct {
 // needless reports whether such operations were completed without their target.
 func (w windowOps) needless() bool { return w.ops&^w.rma.alone == 0 }
 
+// pattern returns the pattern of a wait for the target of such operations, or NoPattern if they do
+// not need it.
+func (w windowOps) pattern(of Pattern) Pattern {
+	if w.needless() {
+		return NoPattern
+	}
+	return of
+}
+
 // awayWaits are the waits for targets outside of MPI, and the waits among them at which the
 // critical path may leave its rank.
 type awayWaits struct {
@@ -257,16 +266,16 @@ func (r *replay) waitedForTarget(c *call) {
 	}
 	listed.Start, listed.Duration = w.from, long
 	r.away.add(r, key, ops, listed, long)
+	if w.pattern != Undecided {
+		r.log(&w.cause, c.lane, c.index, w.from-c.start, long, r.logged.depends(ops, func() Pattern { return ops.pattern(WaitForProgress) }))
+	}
 }
 
 // leftAway adds the waits for targets outside of MPI to the sums, except those
 // of operations that were completed without their target.
 func (r *replay) leftAway() {
 	r.away.settle(r, func(k undecidedKey[windowOps]) Pattern {
-		if k.on.needless() {
-			return NoPattern
-		}
-		return k.pattern
+		return k.on.pattern(k.pattern)
 	})
 	for _, j := range r.away.jumps {
 		if !j.needless() {

@@ -20,6 +20,7 @@ const (
 
 // replayedRank is a rank in the replay.
 type replayedRank struct {
+	index    int // in replay.processes
 	rank     int32
 	trace    *profile.Trace
 	src      profile.EventSource

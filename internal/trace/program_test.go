@@ -119,6 +119,7 @@ func analyzed(t *testing.T, list []profile.EventSource, o Options) *Result {
 	t.Helper()
 	got, err := Analyze(list, o)
 	testenv.NoError(t, err)
+	checkCosts(t, list, got)
 	return got
 }
 

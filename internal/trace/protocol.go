@@ -182,12 +182,16 @@ func (r *replay) waitedForReceiver(c *call) {
 	listed.Duration = long
 	if w.need == rendezvous {
 		r.add(key, listed, long)
+		r.log(&w.cause, c.lane, c.index, 0, long, uint32(LateReceiver))
 		c.jump(&w.cause, long, w.time)
 		return
 	}
 	const promptly = 8 // the call ended promptly if it lasted this many times longer before the posting than after it
 	v := verdict{size: sizeKey(w.bytes), path: w.path, prompt: promptly*(c.end-w.time) <= long, eager: w.need == eager}
 	r.receivers.add(r, key, v, listed, long)
+	if !v.eager {
+		r.log(&w.cause, c.lane, c.index, 0, long, r.logged.depends(v, func() Pattern { return r.protocols.pattern(v) }))
+	}
 	r.protocols[w.path].lasted(v.size, evidence(c.start, w.time, c.end, w.bytes))
 	if v.prompt && !v.eager {
 		c.jump(&w.cause, long, w.time)

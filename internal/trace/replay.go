@@ -1,6 +1,9 @@
 package trace
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"github.com/mpitrace/mpitrace/internal/causes"
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // replay is the state of an analysis.
 type replay struct {
@@ -17,15 +20,16 @@ type replay struct {
 	calls     callTimes
 
 	// In each round all processes are replayed up to the same time.
-	round    int
-	until    int64  // end of the round, Unix ns
-	window   int64  // length of a round, ns
-	perRound uint64 // intended number of events
-	queue    []*replayedRank
-	loaded   chan *replayedRank
-	loading  int
-	steps    uint64 // number of events so far
-	before   uint64 // steps at the start of the round
+	round       int
+	until       int64 // end of the round, Unix ns
+	window      int64 // length of a round, ns
+	firstWindow int64
+	perRound    uint64 // intended number of events
+	queue       []*replayedRank
+	loaded      chan *replayedRank
+	loading     int
+	steps       uint64 // number of events so far
+	before      uint64 // steps at the start of the round
 
 	routes     map[routeKey]*route
 	routesKept int
@@ -40,6 +44,8 @@ type replay struct {
 	waits     waits
 	receivers undecidedWaits[verdict] // possible waits for receivers
 	protocols protocols
+	logged    *waitLog
+	scratch   *causes.Scratch
 	frames    frames
 }
 
@@ -62,9 +68,11 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
 	}
-	for _, src := range sources {
+	r.scratch = newScratch()
+	r.logged = newWaitLog(len(sources), r.scratch)
+	for i, src := range sources {
 		t := src.Trace()
-		p := &replayedRank{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
+		p := &replayedRank{index: i, rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
 			windows: map[int32]*window{}, accesses: map[pair]uint32{}, postings: map[pair]uint32{}}
 		r.processes = append(r.processes, p)
 		r.byRank[p.rank] = p
@@ -86,6 +94,7 @@ func (r *replay) setClock() {
 	}
 	r.start, r.until = first, first
 	r.window = max(int64(float64(last-first)*min(float64(r.perRound)/float64(events+1), 1)), 1)
+	r.firstWindow = r.window
 	r.frames = frames{interval: r.o.Interval.Nanoseconds(), start: first, cells: map[cell]volume{}}
 }
 
@@ -192,13 +201,19 @@ func (r *replay) next() bool {
 // adapt changes the length of a round according to the number of events in the
 // last one.
 func (r *replay) adapt() {
-	switch n := r.steps - r.before; {
-	case n < r.perRound/2:
-		r.window *= 2
-	case n > 2*r.perRound:
-		r.window = max(r.window/2, 1)
-	}
+	r.window = r.adapted(r.window, r.steps-r.before)
 	r.before = r.steps
+}
+
+// adapted returns a better length of a round, if one of the given length had n events.
+func (r *replay) adapted(window int64, n uint64) int64 {
+	switch {
+	case n < r.perRound/2:
+		return 2 * window
+	case n > 2*r.perRound:
+		return max(window/2, 1)
+	}
+	return window
 }
 
 // next returns when the process's next event ended. The process has one, or is

@@ -32,6 +32,8 @@ type Result struct {
 	// Causes say why ranks waited, the largest cost first. Their costs add up to the time waited,
 	// and to what ranks that end early wait for the last.
 	Causes []causes.Cause `json:"causes"`
+	// CausesCover is the part of the threads' time of which the calls are in the trace, from 0 to 1.
+	CausesCover float64 `json:"causes_cover"`
 	// EagerLimits say which sends do not wait for their receivers, by path.
 	EagerLimits []ObservedEagerLimit `json:"eager_limits"`
 	// Oversubscribed are ranks that shared processors. Their waits and

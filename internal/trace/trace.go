@@ -27,7 +27,7 @@ type Options struct {
 
 // Analyze analyses the traces of one job, one source per rank, in any order. It
 // first corrects the clocks of the hosts, unless the traces contain
-// corrections. It reads the sources two to four times, all at the same time. It
+// corrections. It reads the sources three to five times, all at the same time. It
 // returns an error if there are no sources, if two have the same rank, or if
 // one cannot be read.
 func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
@@ -50,8 +50,12 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 		}
 	}
 	out := r.result(path)
+	defer r.scratch.Close()
 	if clocks != nil {
 		out.Clocks, out.ClockNotes = clocks, clocks.Lines()
+	}
+	if err := r.findCauses(out); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

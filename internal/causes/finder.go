@@ -1,0 +1,201 @@
+package causes
+
+import "math"
+
+// A Finder finds the causes of waits. It is told the calls of all lanes, in the order of time:
+//
+//	for each interval of time {
+//		f.Call(...) for each call that starts in it // of a lane in order
+//		f.Advance(end of the interval)
+//	}
+//	f.Close()
+//	f.Causes(...)
+//
+// Times are ns since any moment.
+type Finder struct {
+	lanes  []lane
+	last   int32 // the lane for which lanes that end early wait; -1 if there is none
+	bursts burstNumbers
+	walker walker
+	sums   sums
+	// pending are waits whose end all calls have not passed yet.
+	pending []wait
+	blocked int // number of waits in lane.blocked
+}
+
+// Numbers of the stops that are no calls of a lane.
+const (
+	InitStop     = 0 // before the first call
+	FinalizeStop = 1 // after the last call
+)
+
+// EndPlace is the number of the place at which lanes that end early wait.
+const EndPlace = 0
+
+// Lane is a thread of a rank.
+type Lane struct {
+	Rank       int32 // index of the rank
+	Begin, End int64 // the rank's end of MPI_Init and begin of MPI_Finalize, or its last known time
+	// Main says that the lane is the thread that ends with its rank. Others end with their last call.
+	Main bool
+	// Partial says that calls before the first one that is known, or after the last, may be missing.
+	Partial bool
+}
+
+// Wait is a wait in a call.
+type Wait struct {
+	Start, End int64
+	For        int32 // the lane that is waited for
+	Place      int32 // number of the site and pattern of the wait
+	// Unknown says that the wait has no cause that could be found.
+	Unknown bool
+}
+
+// wait is a wait of a lane.
+type wait struct {
+	Wait
+	lane int32
+}
+
+func (w *wait) long() int64 { return w.End - w.Start }
+
+// NewFinder returns a Finder for the lanes, of which those of a rank follow one another. budget is
+// the memory, in bytes, that segments and sums may need.
+func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
+	f := &Finder{lanes: make([]lane, len(lanes)), last: -1}
+	f.sums = newSums(budget/2, f.lanes, scratch)
+	room := ringRoom(budget/2, len(lanes))
+	for i, l := range lanes {
+		f.lanes[i] = lane{Lane: l, known: l.Begin, ring: ring{begin: l.Begin, most: room}, before: InitStop}
+		if l.Main && (f.last < 0 || l.End > f.lanes[f.last].End) {
+			f.last = int32(i)
+		}
+	}
+	f.walker = walker{f: f, seen: make([]int, len(lanes)), byLane: make([]laneSum, len(lanes))}
+	return f
+}
+
+// Call adds a call of a lane, made at a stop, with the waits in it.
+func (f *Finder) Call(at int32, start, end int64, stop int32, waits []Wait) {
+	l := &f.lanes[at]
+	for _, w := range waits {
+		f.pending = append(f.pending, wait{w, at})
+	}
+	from, to := max(start, l.known), min(end, l.End)
+	if from > l.End {
+		return
+	}
+	f.burst(l, from, stop)
+	l.before = stop
+	if to <= from {
+		return
+	}
+	for _, w := range waits {
+		if a, b := max(w.Start, from), min(w.End, to); a < b {
+			l.add(a, callKind(stop), noLane)
+			l.add(b, callKind(stop), w.For)
+		}
+	}
+	l.add(to, callKind(stop), noLane)
+	f.retry(l)
+}
+
+// burst adds the time since the last call of a lane, until the stop.
+func (f *Finder) burst(l *lane, until int64, stop int32) {
+	long := until - l.known
+	switch {
+	case long <= 0:
+		return
+	case l.Partial && (l.before == InitStop || stop == FinalizeStop):
+		l.missing += long
+		l.add(until, unknownKind, noLane)
+		return
+	}
+	b := l.bursts.at(&f.bursts, l.before, stop)
+	if l.Main || stop != FinalizeStop { // another thread may have ended
+		b.add(long)
+		l.computed += long
+	}
+	l.add(until, burstKind(b.number), noLane)
+}
+
+// Advance explains the waits that ended by the given time. All calls that started by then have been
+// added, except calls of further threads of ranks with several.
+func (f *Finder) Advance(until int64) {
+	kept := f.pending[:0]
+	for i := range f.pending {
+		if f.pending[i].End <= until {
+			f.explain(&f.pending[i])
+		} else {
+			kept = append(kept, f.pending[i])
+		}
+	}
+	f.pending = kept
+}
+
+// mostBlocked is how many waits may wait for calls of lanes that are not known yet.
+const mostBlocked = 1 << 20
+
+// explain finds the cause of a wait. If a lane that the walk needs is not known yet, the wait is
+// kept until it is.
+func (f *Finder) explain(w *wait) {
+	if w.Unknown || w.For == noLane {
+		f.sums.unknown(w)
+		return
+	}
+	switch on, result := f.walker.walk(w); {
+	case result == blocked && f.blocked < mostBlocked:
+		f.lanes[on.lane].block(*w, on.time)
+		f.blocked++
+	case result != whole:
+		f.sums.unknown(w)
+	default:
+		f.walker.divide(w, &f.sums)
+	}
+}
+
+// retry lets the waits that needed the lane be explained again.
+func (f *Finder) retry(l *lane) {
+	if len(l.blocked) > 0 && l.needed <= l.known {
+		f.pending = append(f.pending, l.blocked...)
+		f.blocked -= len(l.blocked)
+		l.blocked = l.blocked[:0]
+	}
+}
+
+// End says that a lane has no further calls. The time from its last call to the end of its rank was
+// spent computing. Then it waits for the last lane.
+func (f *Finder) End(at int32) {
+	l := &f.lanes[at]
+	f.burst(l, l.End, FinalizeStop)
+	finalize := callKind(FinalizeStop)
+	if last := f.last; last >= 0 && f.lanes[last].End > l.End {
+		until := f.lanes[last].End
+		l.add(until, finalize, last)
+		if l.Main {
+			f.pending = append(f.pending, wait{Wait{Start: l.End, End: until, For: last, Place: EndPlace}, at})
+		}
+	}
+	l.add(math.MaxInt64, finalize, noLane)
+	f.retry(l)
+}
+
+// Close explains the waits that are left. All lanes have ended.
+func (f *Finder) Close() error {
+	f.Advance(math.MaxInt64)
+	return f.sums.err
+}
+
+// Coverage returns the part of the lanes' time whose calls are known, from 0 to 1.
+func (f *Finder) Coverage() float64 {
+	var all, missing int64
+	for i := range f.lanes {
+		l := &f.lanes[i]
+		all += l.End - l.Begin
+		missing += l.missing
+	}
+	if all <= 0 {
+		return 1
+	}
+	return 1 - float64(missing)/float64(all)
+}

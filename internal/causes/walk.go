@@ -1,0 +1,182 @@
+package causes
+
+// The path from a lane and a time goes back through the lane's segments. Where it meets a wait, it
+// continues on the lane that is waited for, at the same time. So it has no gaps, and no waits.
+//
+// A wait of lane a for lane b, from s to e, compares the path from (b, e) with the path from (a, s),
+// back to where both are on one lane at one time, or to the begin of their lanes. Always the one
+// that is later makes a step. The first is longer by e - s.
+
+// path is a path, at a lane and a time.
+type path struct {
+	lane    int32
+	time    int64
+	index   int  // of the segment before the time
+	ring    bool // lanes wait for each other in a ring: the segment counts as its call
+	atBegin bool // of its lane
+}
+
+// outcome is how a walk ended.
+type outcome uint8
+
+const (
+	whole   outcome = iota
+	cut             // it reached segments that are no longer, or were never, known
+	blocked         // it reached segments that are not known yet
+)
+
+// step is a segment, or a part of one, on the path of the lane that is waited for.
+type step struct {
+	kind  kind
+	lane  int32
+	ns    int64
+	count float64 // as a fraction of the segment
+}
+
+// kindSum compares the paths in one kind.
+type kindSum struct {
+	visit         int // of the walk that used it last
+	late, early   int64
+	lateN, earlyN float64 // number of segments
+}
+
+// walker walks along the two paths of a wait. It is used for one wait after the other.
+type walker struct {
+	f           *Finder
+	late, early path // from the lane that is waited for, and from the one that waits
+	visit       int  // number of the walk
+	jumps       int  // number of chains of jumps so far
+	seen        []int
+	sums        []kindSum // by kind
+	kinds       []kind    // those of the walk, in order
+	steps       []step    // of the late path
+	walked      int       // segments in all walks so far
+
+	byLane []laneSum
+	share  divider
+}
+
+// A walk visits at most so many segments. Walks that are much longer are allowed as long as they
+// are few: all walks together then visit stepsPerWait for each wait.
+const (
+	shortWalk    = 1 << 12
+	longWalk     = 1 << 17
+	stepsPerWait = 1 << 9
+)
+
+// walk follows both paths of a wait to where they meet. If the walk is blocked, it returns the path
+// that is at a lane and a time which are not known yet.
+func (w *walker) walk(of *wait) (on *path, result outcome) {
+	w.visit++
+	w.kinds, w.steps = w.kinds[:0], w.steps[:0]
+	w.late, w.early = path{lane: of.For, time: of.End}, path{lane: of.lane, time: of.Start}
+	for _, p := range []*path{&w.late, &w.early} {
+		if result := w.settle(p); result != whole {
+			return p, result
+		}
+	}
+	most := min(max(shortWalk, w.visit*stepsPerWait-w.walked), longWalk)
+	for n := 0; ; n++ {
+		late, early := &w.late, &w.early
+		switch {
+		case late.lane == early.lane && late.time == early.time, late.atBegin && early.atBegin:
+			w.begins()
+			return nil, whole
+		case n == most:
+			return nil, cut
+		}
+		w.walked++
+		if early.atBegin || !late.atBegin && late.time >= early.time {
+			result, on = w.step(late, early, true), late
+		} else {
+			result, on = w.step(early, late, false), early
+		}
+		if result != whole {
+			return on, result
+		}
+	}
+}
+
+// settle finds the segment before the path's time. From a wait it goes on to the lane that is waited
+// for.
+func (w *walker) settle(p *path) outcome {
+	w.jumps++
+	for p.ring = false; ; {
+		l := &w.f.lanes[p.lane]
+		switch oldest := l.oldest(); {
+		case p.time <= l.begin:
+			p.atBegin, p.index = true, 0
+			return whole
+		case p.time > l.known:
+			return blocked
+		case p.time <= l.start(oldest):
+			return cut
+		}
+		p.index = l.find(p.time)
+		s := l.at(p.index)
+		switch {
+		case s.kind == unknownKind:
+			return cut
+		case s.on == noLane:
+			return whole
+		case w.seen[p.lane] == w.jumps:
+			p.ring = true
+			return whole
+		}
+		w.seen[p.lane] = w.jumps
+		p.lane = s.on
+	}
+}
+
+// step goes back to the start of the segment, or to the other path if that is on the same lane.
+func (w *walker) step(p, other *path, late bool) outcome {
+	l := &w.f.lanes[p.lane]
+	s := l.at(p.index)
+	start := l.start(p.index)
+	to := start
+	if other.lane == p.lane {
+		to = max(to, other.time)
+	}
+	ns, count := p.time-to, 1.0
+	if to > start || p.time < s.end {
+		count = float64(ns) / float64(s.end-start)
+	}
+	w.count(s.kind, p.lane, ns, count, late)
+	p.time = to
+	if to == start && p.index > l.oldest() && !p.ring { // the usual case: the segment before it is no wait
+		if before := l.at(p.index - 1); before.on == noLane && before.kind != unknownKind {
+			p.index--
+			return whole
+		}
+	}
+	return w.settle(p)
+}
+
+// begins adds the time between the begins of two lanes. It was spent in MPI_Init.
+func (w *walker) begins() {
+	if d := w.late.time - w.early.time; d > 0 {
+		w.count(callKind(InitStop), w.late.lane, d, 1, true)
+	} else if d < 0 {
+		w.count(callKind(InitStop), w.early.lane, -d, 1, false)
+	}
+}
+
+// count adds a part of a path to the sums.
+func (w *walker) count(k kind, lane int32, ns int64, count float64, late bool) {
+	for int(k) >= len(w.sums) {
+		w.sums = append(w.sums, make([]kindSum, len(w.sums)+16)...)
+	}
+	s := &w.sums[k]
+	if s.visit != w.visit {
+		*s = kindSum{visit: w.visit}
+		w.kinds = append(w.kinds, k)
+	}
+	if !late {
+		s.early += ns
+		s.earlyN += count
+		return
+	}
+	s.late += ns
+	s.lateN += count
+	w.steps = append(w.steps, step{k, lane, ns, count})
+}

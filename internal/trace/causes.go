@@ -1,0 +1,326 @@
+package trace
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/causes"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// causesMemory is about what finding causes may need in memory, in bytes.
+const causesMemory = 128 << 20
+
+// newScratch returns a temporary file for waits.
+func newScratch() *causes.Scratch {
+	return causes.NewScratch(func() (causes.ScratchFile, error) { return atomicfile.Unnamed("") })
+}
+
+// log writes down a wait in an event for the pass that finds causes. The wait begins so many ns after the start of the event.
+func (r *replay) log(w *cause, l *lane, event, offset, long int64, pattern uint32) {
+	r.logged.add(l.process.index, loggedWait{event, offset, long, w.lane.id, pattern})
+}
+
+// causePass finds the causes of the waits. It reads the traces again and merges their calls with the
+// waits, in the order of the starts of the calls.
+type causePass struct {
+	r       *replay
+	finder  *causes.Finder
+	names   causes.Names
+	stops   map[causes.Stop]int32
+	places  map[causes.Place]int32
+	late    []Pattern
+	laneOf  []int32  // number for the finder, by lane.id
+	worstNs int64    // clocks contradict each other by so much
+	clocks  []string // by index of the process
+	readers []*causeReader
+	steps   uint64        // events in this interval
+	found   []causes.Wait // in the current call
+}
+
+// causeReader merges the calls of a process with its waits.
+type causeReader struct {
+	p       *replayedRank
+	lanes   map[int32]int32 // number for the finder, by thread
+	threads []int32         // the same numbers, in order
+	kinds   []causeKind
+	waits   *waitReader
+	next    loggedWait
+	more    bool // whether next is valid
+	batches chan batch
+	resume  chan struct{}
+	batch   batch
+	at      int
+	before  int64
+}
+
+// causeKind is what the pass needs of a profile.EventKind.
+type causeKind struct {
+	called, setsUp bool
+	lane, stop     int32 // stop is -1 until the kind has a call
+}
+
+// findCauses adds the causes of all waits to a result.
+func (r *replay) findCauses(out *Result) error {
+	c := &causePass{r: r, stops: map[causes.Stop]int32{}, places: map[causes.Place]int32{}, late: r.logged.settle()}
+	c.stop(causes.Stop{Call: "Init"})
+	c.place(causes.Place{Stop: c.stop(causes.Stop{Call: "Finalize"}), Pattern: causes.EndedEarly})
+	if k := out.Clocks; k != nil && k.Backwards+k.LeftEarly > 0 {
+		c.worstNs = k.WorstNs
+	}
+	c.start()
+	if err := c.all(); err != nil {
+		return err
+	}
+	c.names.Total = r.runtime() * int64(len(r.processes))
+	list, err := c.finder.Causes(c.names)
+	if err != nil {
+		return err
+	}
+	if out.CriticalPath != nil {
+		for i := range list {
+			if list[i].Class == causes.Chain {
+				list[i].BoundS = max(out.Runtime-out.CriticalPath.Computation, 0)
+			}
+		}
+	}
+	out.Causes, out.CausesCover = list, c.finder.Coverage()
+	return nil
+}
+
+// start makes the finder and its lanes: the threads of each rank in order.
+func (c *causePass) start() {
+	r := c.r
+	c.laneOf = make([]int32, len(r.lanes))
+	programs := programNames(r.processes)
+	var lanes []causes.Lane
+	for i, p := range r.processes {
+		reader := &causeReader{p: p, lanes: map[int32]int32{}, waits: r.logged.reader(i), batches: make(chan batch), resume: make(chan struct{}, 1)}
+		c.readers = append(c.readers, reader)
+		c.clocks = append(c.clocks, clockKey(p.trace))
+		c.names.Ranks = append(c.names.Ranks, causes.Rank{Number: int(p.rank), Program: programs[i], Own: p.ownShare})
+		of := causes.Lane{Rank: int32(i), Begin: p.from(), End: max(p.to(), p.from()), Main: true, Partial: p.partial}
+		for thread := range max(len(p.lanes), 1) {
+			if thread > 0 && p.lanes[thread] == nil {
+				continue
+			}
+			n := int32(len(lanes))
+			reader.lanes[int32(thread)], reader.threads = n, append(reader.threads, n)
+			if thread < len(p.lanes) && p.lanes[thread] != nil {
+				c.laneOf[p.lanes[thread].id] = n
+			}
+			lanes = append(lanes, of)
+			of.Main = false
+		}
+		reader.advance()
+	}
+	c.finder = causes.NewFinder(lanes, causesMemory, r.scratch)
+}
+
+// advance takes the next wait of the process.
+func (c *causeReader) advance() { c.next, c.more = c.waits.next() }
+
+// all passes all calls to the finder, in intervals of time.
+func (c *causePass) all() error {
+	stop := make(chan struct{})
+	defer close(stop)
+	for _, reader := range c.readers {
+		go reader.feed(stop)
+	}
+	until, window := c.r.start, c.r.firstWindow
+	for more := true; more; {
+		more = false
+		first := int64(unknownTime)
+		c.steps = 0
+		for _, reader := range c.readers {
+			next, err := c.run(reader, until)
+			if err != nil {
+				return err
+			}
+			first = min(first, next)
+			more = more || next != unknownTime
+		}
+		c.finder.Advance(until)
+		window = c.r.adapted(window, c.steps)
+		until = max(until+window, first)
+	}
+	for _, reader := range c.readers {
+		if err := reader.waits.err; err != nil {
+			return err
+		}
+		if reader.more {
+			return fmt.Errorf("find causes: rank %d has a wait in event %d, which its trace does not have", reader.p.rank, reader.next.event)
+		}
+	}
+	return c.finder.Close()
+}
+
+// feed reads the events of the process.
+func (c *causeReader) feed(stop <-chan struct{}) {
+	err := c.p.src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+		if e.Len() == 0 {
+			return nil
+		}
+		select {
+		case c.batches <- batch{events: e, kinds: kinds}:
+		case <-stop:
+			return errStopped
+		}
+		select {
+		case <-c.resume:
+			return nil
+		case <-stop:
+			return errStopped
+		}
+	})
+	if err != nil {
+		err = fmt.Errorf("read trace of rank %d: %w", c.p.rank, err)
+	}
+	select {
+	case c.batches <- batch{last: true, err: err}:
+	case <-stop:
+	}
+}
+
+// run passes the calls of a process that start by the given time to the finder. It returns when the
+// next one starts, or unknownTime at the end.
+func (c *causePass) run(reader *causeReader, until int64) (int64, error) {
+	for !reader.batch.last {
+		if e := reader.batch.events; e != nil {
+			n := e.Len()
+			for ; reader.at < n; reader.at++ {
+				if e.Start[reader.at] > until {
+					return e.Start[reader.at], nil
+				}
+				c.steps++
+				c.call(reader, e)
+			}
+			reader.before += int64(n)
+			reader.resume <- struct{}{}
+		}
+		reader.batch, reader.at = <-reader.batches, 0
+		if reader.batch.err != nil {
+			return 0, reader.batch.err
+		}
+		c.newKinds(reader)
+		if reader.batch.last {
+			for _, lane := range reader.threads {
+				c.finder.End(lane)
+			}
+		}
+	}
+	return unknownTime, nil
+}
+
+// newKinds prepares for the kinds of a batch.
+func (c *causePass) newKinds(reader *causeReader) {
+	kinds := reader.batch.kinds
+	for i := len(reader.kinds); i < len(kinds); i++ {
+		k := &kinds[i]
+		reader.kinds = append(reader.kinds, causeKind{called: k.Action == profile.Called, setsUp: profile.SetsUp(k.Call),
+			lane: reader.lanes[max(k.Thread, 0)], stop: -1})
+	}
+}
+
+// call passes the current event of a process to the finder, if it is a call.
+func (c *causePass) call(reader *causeReader, e *profile.Events) {
+	i, p := reader.at, reader.p
+	k := &reader.kinds[e.Kind[i]]
+	if !k.called {
+		return
+	}
+	start := e.Start[i]
+	end := start + e.Duration[i]
+	c.found = c.found[:0]
+	for index := reader.before + int64(i); reader.more && reader.next.event == index; reader.advance() {
+		c.wait(reader, start, &reader.batch.kinds[e.Kind[i]])
+	}
+	if len(c.found) == 0 && (end <= p.from() || k.setsUp && start >= p.to()) {
+		return
+	}
+	if k.stop < 0 {
+		of := &reader.batch.kinds[e.Kind[i]]
+		k.stop = c.stop(causes.Stop{Call: of.Call, Callsite: of.Callsite})
+	}
+	c.finder.Call(k.lane, start, end, k.stop, c.found)
+}
+
+// wait adds the next logged wait of a process to those of its current call, unless it turned out to be
+// none. The call starts at the given time.
+func (c *causePass) wait(reader *causeReader, start int64, k *profile.EventKind) {
+	w := &reader.next
+	pattern := Pattern(w.pattern)
+	if w.pattern >= latePattern {
+		pattern = c.late[w.pattern-latePattern]
+	}
+	if pattern == NoPattern || pattern == Undecided {
+		return
+	}
+	own, other := reader.p.index, c.r.lanes[w.on].process.index
+	c.found = append(c.found, causes.Wait{Start: start + w.offset, End: start + w.offset + w.long, For: c.laneOf[w.on],
+		Place: c.place(causes.Place{Stop: c.stop(causes.Stop{Call: k.Call, Callsite: k.Callsite}), Pattern: pattern.String(), Slice: k.Slice}),
+		// Clocks that contradict each other prove only waits that are longer than their error.
+		Unknown: w.long <= c.worstNs && c.clocks[own] != c.clocks[other]})
+}
+
+func (c *causePass) stop(at causes.Stop) int32 {
+	n, ok := c.stops[at]
+	if !ok {
+		n = int32(len(c.names.Stops))
+		c.stops[at] = n
+		c.names.Stops = append(c.names.Stops, at)
+	}
+	return n
+}
+
+func (c *causePass) place(at causes.Place) int32 {
+	n, ok := c.places[at]
+	if !ok {
+		n = int32(len(c.names.Places))
+		c.places[at] = n
+		c.names.Places = append(c.names.Places, at)
+	}
+	return n
+}
+
+// programNames returns the name of each process's program, as in aggregate.Programs; empty names if
+// there is only one program.
+func programNames(ps []*replayedRank) []string {
+	type program struct{ path, build string }
+	of := make([]program, len(ps))
+	builds, byFile := map[string][]string{}, map[string]map[program]bool{}
+	for i, p := range ps {
+		of[i] = program{p.trace.Program, p.trace.BuildID}
+		if b := of[i]; b.build != "" && !slices.Contains(builds[b.path], b.build) {
+			builds[b.path] = append(builds[b.path], b.build)
+		}
+	}
+	all := map[program]bool{}
+	for i := range of {
+		p := &of[i]
+		if p.build == "" && len(builds[p.path]) == 1 { // the process may have been killed early
+			p.build = builds[p.path][0]
+		}
+		file := filepath.Base(p.path)
+		if byFile[file] == nil {
+			byFile[file] = map[program]bool{}
+		}
+		all[*p], byFile[file][*p] = true, true
+	}
+	names := make([]string, len(ps))
+	if len(all) < 2 {
+		return names
+	}
+	for i, p := range of {
+		names[i] = filepath.Base(p.path)
+		if len(byFile[names[i]]) > 1 {
+			names[i] = p.path
+			if p.build != "" {
+				names[i] = filepath.Base(p.path) + " " + p.build[:min(len(p.build), 8)]
+			}
+		}
+	}
+	return names
+}
