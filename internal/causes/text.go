@@ -7,9 +7,6 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// EndsEarly reports whether the wait is that of ranks which end before the last one.
-func (s *Seen) EndsEarly() bool { return profile.TraitsOf(s.Call).Any(profile.TraitFinalizes) }
-
 // String returns the call and its call site, without the callers of the site: "Recv at solve app.f90:10".
 func (s Stop) String() string {
 	site, _, _ := strings.Cut(s.Callsite, profile.Callers)

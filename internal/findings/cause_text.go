@@ -72,8 +72,8 @@ func (g *causeGroup) seenText() string {
 	}
 	s := &g.seen[0]
 	words := fmt.Sprintf(" You see it as: %s %s %s in %s", s.Ranks, verb(s.Ranks, "wait"), duration(float64(s.CostNs)), s.Stop)
-	if n := len(g.seen) - 1; n > 0 {
-		words += fmt.Sprintf(", and %s at %s", duration(float64(g.costNs()-s.CostNs)), text.CountOf(n, "other place"))
+	if n, rest := len(g.seen)-1, g.costNs()-s.CostNs; n > 0 && float64(rest) >= minor*float64(g.costNs()) {
+		words += fmt.Sprintf(", and %s at %s", duration(float64(rest)), text.CountOf(n, "other place"))
 	}
 	if n := g.pairs(); n > 1 && (g.rule == LateSender || g.rule == LateReceiver) {
 		words += fmt.Sprintf(" (%d pairs of ranks)", n)
@@ -100,17 +100,26 @@ func between(b *causes.Burst) string {
 	return b.String()
 }
 
+// minor is the part of a cost below which a place is not worth a word.
+const minor = 0.05
+
 // where returns where the bursts of the group are: the one that costs most, and how many others.
 func (g *causeGroup) where() string {
-	bursts := map[causes.Burst]bool{}
+	shares := map[causes.Burst]float64{}
 	for _, p := range g.parts {
 		if p.Burst != nil {
-			bursts[*p.Burst] = true
+			shares[*p.Burst] += p.share
+		}
+	}
+	others := -1 // without the first
+	for _, share := range shares {
+		if share >= minor*g.share {
+			others++
 		}
 	}
 	words := between(g.parts[0].Burst)
-	if n := len(bursts) - 1; n > 0 {
-		return fmt.Sprintf("most %s, and at %s", words, text.CountOf(n, "other place"))
+	if others > 0 {
+		return fmt.Sprintf("most %s, and at %s", words, text.CountOf(others, "other place"))
 	}
 	return words
 }
@@ -129,8 +138,8 @@ const muchMore = 1.2
 func (g *causeGroup) imbalance(j *facts, f *Finding) {
 	f.Try = fmt.Sprintf("Move work off %s.", g.ranks)
 	if g.alone() {
-		f.Text = g.within(fmt.Sprintf("Only %s %s %s.", g.ranks, verb(g.ranks, "compute"), g.where()))
-		f.Cause = fmt.Sprintf("only %s %s %s", g.ranks, verb(g.ranks, "compute"), between(f.Burst))
+		f.Text = g.within(fmt.Sprintf("%s alone %s, %s.", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
+		f.Cause = fmt.Sprintf("%s alone %s %s", g.ranks, verb(g.ranks, "compute"), between(f.Burst))
 		f.Try = fmt.Sprintf("Split what %s %s alone, or let the others go on meanwhile.", g.ranks, either(g.ranks, "does", "do"))
 		return
 	}

@@ -232,7 +232,7 @@ func (f *Finding) waitShares() map[string]float64 {
 			sum += s.CostNs
 		}
 		for _, s := range p.seen {
-			if !s.EndsEarly() {
+			if s.Pattern != causes.EndedEarly {
 				shares[place(s.Call, s.Callsite)] += p.share * float64(s.CostNs) / float64(sum)
 			}
 		}

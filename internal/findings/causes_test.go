@@ -105,9 +105,9 @@ var causeTests = []struct {
 	{name: "work of one rank", nearly: small(imbalance),
 		causes: []causes.Cause{with(imbalance, func(c *causes.Cause) { c.Alone, c.Burst = true, &causes.Burst{Before: sumAt, After: sumAt} })},
 		want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 3,
-			Text:  "Only rank 0 computes between two calls of Allreduce at step app.c:7. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Text:  "Rank 0 alone computes, between two calls of Allreduce at step app.c:7. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
 			Try:   "Split what rank 0 does alone, or let the others go on meanwhile. At most 3.00 s shorter.",
-			Cause: "only rank 0 computes between two calls of Allreduce at step app.c:7"}},
+			Cause: "rank 0 alone computes between two calls of Allreduce at step app.c:7"}},
 	{name: "varying work, the last rank changes", causes: []causes.Cause{varying}, nearly: small(varying),
 		want: Finding{Rule: VaryingWork, SavesS: 3,
 			Text:  "The last rank changes: now one rank computes longer, now another, between Recv at solve app.f90:10 and Send at solve app.f90:31. Rank 0 costs most, 25 % of it. You see it as: ranks 0-3 wait 12.0 s in Allreduce at step app.c:7.",
@@ -226,6 +226,7 @@ func sendsOf(bytes uint64) func(*aggregate.Summary, *trace.Result) {
 // ranks are not.
 func TestCausesOfOneFinding(t *testing.T) {
 	elsewhere := with(small(imbalance), func(c *causes.Cause) { c.Burst, c.Seen[0].Stop = &causes.Burst{Before: sumAt, After: recvAt}, haloAt })
+	minor := with(elsewhere, func(c *causes.Cause) { c.CostNs, c.Share, c.Seen[0].CostNs = c.CostNs/2, c.Share/2, c.CostNs/2 })
 	others := with(elsewhere, func(c *causes.Cause) { c.Named = rank1 })
 	for _, test := range []struct {
 		name string
@@ -234,6 +235,7 @@ func TestCausesOfOneFinding(t *testing.T) {
 	}{
 		{"same ranks", elsewhere, "Rank 0 computes longer than the others, most between Recv at solve app.f90:10 and Send at solve app.f90:31, and at 1 other place. " +
 			"You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7, and 760 ms at 1 other place."},
+		{"hardly any time", minor, "Rank 0 computes longer than the others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
 		{"other ranks", others, "Rank 0 computes longer than the others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
 	} {
 		s, traced := waitingJob()
@@ -265,7 +267,9 @@ func TestOnlyTogether(t *testing.T) {
 // finding of their own.
 func TestCausesExplainWaits(t *testing.T) {
 	wait := trace.WaitState{Pattern: trace.WaitAtNxN, Rank: 1, Peer: 0, Call: sumAt.Call, Callsite: sumAt.Callsite, Communicator: "world", Count: 1, Time: 12, Share: 0.3}
-	early := with(small(imbalance), func(c *causes.Cause) { c.Seen[0].Stop = causes.Stop{Call: "Finalize"} })
+	early := with(small(imbalance), func(c *causes.Cause) {
+		c.Seen[0].Stop, c.Seen[0].Pattern = causes.Stop{Call: "Finalize"}, causes.EndedEarly
+	})
 	for _, test := range []struct {
 		name    string
 		causes  []causes.Cause

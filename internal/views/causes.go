@@ -150,8 +150,8 @@ func (a *analysis) causeSums() string {
 		}
 	}
 	for i := range a.Causes {
-		for k := range a.Causes[i].Seen {
-			if s := &a.Causes[i].Seen[k]; s.EndsEarly() {
+		for _, s := range a.Causes[i].Seen {
+			if s.Pattern == causes.EndedEarly {
 				early += s.CostNs
 			}
 		}
@@ -164,6 +164,9 @@ func (a *analysis) causeSums() string {
 	words += seconds(waited) + " in calls"
 	if early > 0 {
 		words += fmt.Sprintf(", and %s of ranks that end before the last", text.Duration(float64(early), false))
+	}
+	if a.CausesCover > 0 && a.CausesCover < 1 {
+		words += fmt.Sprintf("; the trace has the calls of %s of the time", text.Percent(a.CausesCover))
 	}
 	return words
 }

@@ -19,7 +19,7 @@ func causesOfRun() *trace.Result {
 	return &trace.Result{Ranks: 4, Size: 4, Runtime: 10, Patterns: []trace.PatternTotal{{Pattern: trace.LateSender, Count: 20, Time: 6, Share: 0.15}, {Pattern: trace.Undecided, Time: 9}},
 		Causes: []causes.Cause{
 			{Class: causes.Imbalance, Burst: &causes.Burst{Before: recv, After: send}, CostNs: 5e9, Share: 0.125, Waits: 12, Pairs: 3, Named: profile.RankSetOf(0, 1), SavesS: &saves,
-				Seen:   []causes.Seen{{Stop: recv, Pattern: "late-sender", Ranks: profile.RankSetOf(2, 3), CostNs: 3e9}, {Stop: causes.Stop{Call: "Finalize"}, Ranks: profile.RankSetOf(2), CostNs: 2e9}},
+				Seen:   []causes.Seen{{Stop: recv, Pattern: "late-sender", Ranks: profile.RankSetOf(2, 3), CostNs: 3e9}, {Stop: causes.Stop{Call: "Finalize"}, Pattern: causes.EndedEarly, Ranks: profile.RankSetOf(2), CostNs: 2e9}},
 				Slices: map[string]int64{"step": 4e9, "output": 1e9}, From: "ocean", To: "ocean"},
 			{Class: causes.InCall, Call: &send, CostNs: 3e9, Share: 0.075, Waits: 8, Pairs: 1, Named: profile.RankSetOf(3), SavesS: &few,
 				Seen:   []causes.Seen{{Stop: recv, Pattern: "late-sender", Ranks: profile.RankSetOf(0), CostNs: 3e9}},
