@@ -208,27 +208,26 @@ func (g *causeGroup) varying(f *Finding) {
 }
 
 func (g *causeGroup) lateSender(f *Finding) {
-	if s := &g.seen[0]; s.Pattern != trace.LateSender.String() {
-		call := " " + s.Stop.String()
-		g.first(f, [2]string{"calls" + call, "call" + call})
-		f.Try = fmt.Sprintf("Let %s call %s before computing.", g.ranks, s.Call)
+	s := &g.seen[0]
+	if late := actionOf(s.Pattern); late.one != "" {
+		g.first(f, late)
+		f.Try = fmt.Sprintf("Let %s send before computing.", g.ranks)
 		return
 	}
-	g.first(f, [2]string{"sends", "send"})
-	f.Try = fmt.Sprintf("Let %s send before computing.", g.ranks)
+	g.first(f, action{one: "calls " + s.Stop.String(), several: "call " + s.Stop.String()})
+	f.Try = fmt.Sprintf("Let %s call %s before computing.", g.ranks, s.Call)
 }
 
-// first says what ranks do before the action that others wait for. The action has a text for one rank
-// and another for several.
-func (g *causeGroup) first(f *Finding, action [2]string) {
-	words := fmt.Sprintf("%s before %s", verb(g.ranks, "compute"), either(g.ranks, "it "+action[0], "they "+action[1]))
+// first says what ranks do before the action that others wait for.
+func (g *causeGroup) first(f *Finding, late action) {
+	words := fmt.Sprintf("%s before %s", verb(g.ranks, "compute"), either(g.ranks, "it "+late.one, "they "+late.several))
 	f.Text = g.within(fmt.Sprintf("%s %s, %s.", sentence(g.ranks), words, g.where()))
 	f.Cause = fmt.Sprintf("%s %s", g.ranks, words)
 }
 
 func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
 	pattern := g.seen[0].Pattern
-	g.first(f, lateActions[pattern])
+	g.first(f, actionOf(pattern))
 	switch pattern {
 	case trace.LateReceiver.String():
 		f.Try = fmt.Sprintf("Post the receive before computing on %s.", g.ranks)

@@ -31,8 +31,8 @@ type causeGroup struct {
 
 // causeKey tells groups apart: different bursts of the same ranks are one finding.
 type causeKey struct {
-	rule                     Rule
-	from, to, ranks, waiters string
+	rule                   Rule
+	from, to, ranks, waits string
 }
 
 // causeGroups are the groups of a job in the order in which they were found.
@@ -41,10 +41,10 @@ type causeGroups struct {
 	list []*causeGroup
 }
 
-// add adds a part to the group of a rule and of the ranks that cause it. If waiters is not empty, ranks
-// that wait elsewhere for the same ranks have a group of their own.
-func (g *causeGroups) add(rule Rule, ranks, waiters profile.RankSet, p causePart) {
-	key := causeKey{rule, p.From, p.To, keyOf(ranks), keyOf(waiters)}
+// add adds a part to the group of a rule and of the ranks that cause it. What differs in waits has a group
+// of its own.
+func (g *causeGroups) add(rule Rule, ranks profile.RankSet, waits string, p causePart) {
+	key := causeKey{rule, p.From, p.To, keyOf(ranks), waits}
 	group := g.of[key]
 	if group == nil {
 		group = &causeGroup{rule: rule, from: p.From, to: p.To, ranks: ranks}
@@ -73,15 +73,15 @@ func (j *facts) causeGroups() []*causeGroup {
 		switch all := (causePart{c, c.Share, c.Seen}); {
 		case c.Class == causes.Unknown:
 		case c.From != c.To:
-			groups.add(BetweenPrograms, nil, nil, all)
+			groups.add(BetweenPrograms, nil, "", all)
 		case c.Class == causes.Imbalance || c.Class == causes.Varying:
 			j.addWork(groups, all, work[workOf(c)])
 		case c.Class == causes.Order:
 			addOrder(groups, all)
 		case c.Class == causes.Chain && j.serial():
-			groups.add(SerialChain, c.Named, nil, all)
+			groups.add(SerialChain, c.Named, "", all)
 		case c.Class == causes.InCall && !j.noCore() && mostly(c) != nil:
-			groups.add(HotRank, mostly(c), nil, all)
+			groups.add(HotRank, mostly(c), "", all)
 		}
 	}
 	for _, g := range groups.list {
@@ -143,37 +143,50 @@ func (j *facts) addWork(groups *causeGroups, p causePart, of burstWork) {
 	}
 	switch {
 	case rule == VaryingWork:
-		groups.add(rule, mostly(larger), nil, p)
+		groups.add(rule, mostly(larger), "", p)
 	case j.causesKnown():
-		groups.add(rule, larger.Named, nil, p)
+		groups.add(rule, larger.Named, "", p)
 	}
 }
 
-// addOrder adds the waits for ranks that send late, or come late to a collective, to one finding, and
-// those for receivers and targets to another.
+// addOrder adds what each kind of wait costs to a finding: of ranks that send late, that come late to a
+// collective, or that are late to receive.
 func addOrder(groups *causeGroups, all causePart) {
-	var parts [2]causePart
+	var parts []causePart
 	for _, s := range all.seen {
-		p := &parts[0]
-		if _, receives := lateActions[s.Pattern]; receives {
-			p = &parts[1]
+		i := slices.IndexFunc(parts, func(p causePart) bool { return actionOf(p.seen[0].Pattern) == actionOf(s.Pattern) })
+		if i < 0 {
+			i = len(parts)
+			parts = append(parts, causePart{Cause: all.Cause})
 		}
-		p.seen = append(p.seen, s)
-		p.share += all.share * float64(s.CostNs) / float64(all.CostNs)
+		parts[i].seen = append(parts[i].seen, s)
+		parts[i].share += all.share * float64(s.CostNs) / float64(all.CostNs)
 	}
-	for i, rule := range []Rule{LateSender, LateReceiver} {
-		if p := parts[i]; p.share > 0 {
-			p.Cause = all.Cause
-			groups.add(rule, p.Named, waitersOf(p.seen), p)
-		}
+	for _, p := range parts {
+		action := actionOf(p.seen[0].Pattern)
+		groups.add(action.rule, p.Named, keyOf(waitersOf(p.seen))+" "+action.one, p)
 	}
 }
 
-// lateActions are what one rank does late, or what several do, if others wait for it to receive.
-var lateActions = map[string][2]string{
-	trace.LateReceiver.String():    {"posts its receive", "post their receives"},
-	trace.LatePost.String():        {"exposes its window", "expose their windows"},
-	trace.WaitForProgress.String(): {"calls MPI again", "call MPI again"},
+// action is what a rank does late: a text for one rank, and another for several.
+type action struct {
+	rule         Rule
+	one, several string
+}
+
+// actionOf returns what others wait for in a pattern of waits. Ranks that come late to a collective have no text.
+func actionOf(pattern string) action {
+	switch pattern {
+	case trace.LateSender.String():
+		return action{LateSender, "sends", "send"}
+	case trace.LateReceiver.String():
+		return action{LateReceiver, "posts its receive", "post their receives"}
+	case trace.LatePost.String():
+		return action{LateReceiver, "exposes its window", "expose their windows"}
+	case trace.WaitForProgress.String():
+		return action{LateReceiver, "calls MPI again", "call MPI again"}
+	}
+	return action{rule: LateSender}
 }
 
 // waitersOf returns the ranks that wait.

@@ -19,9 +19,9 @@ import (
 var causeWords = map[causes.Class]struct{ does, term, color string }{
 	causes.Imbalance: {"more work than others", "load imbalance", "--imbalance"},
 	causes.Varying:   {"more work in some steps", "varying work", "--serial"},
-	causes.Order:     {"work before it sends or receives", "order", "--transfer"},
-	causes.Chain:     {"one after the other", "chain", "--set-up"},
-	causes.InCall:    {"in an MPI call", "cost of calls", "--mpi"},
+	causes.Order:     {"other work first", "order", "--transfer"},
+	causes.Chain:     {"work one after the other", "chain", "--set-up"},
+	causes.InCall:    {"an MPI call", "cost of calls", "--mpi"},
 	causes.Unknown:   {"not known", "", "--idle"},
 }
 
@@ -115,7 +115,7 @@ func (a *analysis) savingCell(c *causes.Cause) Cell {
 		return missing
 	case *c.SavesS < most/2:
 		return secondsCell(*c.SavesS).with(" alone")
-	default:
+	default: // the replay may find more than this cause costs
 		return secondsCell(min(*c.SavesS, most))
 	}
 }
