@@ -68,10 +68,11 @@ type seenSum struct {
 // classes puts the parts of waits into classes.
 type classes struct {
 	portioner
-	f     *Finder
-	names Names
-	sums  map[causeKey]*causeSum
-	cells []cell // of one pair of lanes
+	f      *Finder
+	names  Names
+	sums   map[causeKey]*causeSum
+	chains []moreSum // by kind
+	cells  []cell    // of one pair of lanes
 	// order, left and out are used for one pair after the other.
 	more, out []int64
 }
@@ -79,7 +80,18 @@ type classes struct {
 // Causes returns the causes of all waits, the largest cost first.
 func (f *Finder) Causes(names Names) ([]Cause, error) {
 	c := &classes{f: f, names: names, sums: map[causeKey]*causeSum{}}
-	err := f.sums.each(func(next *cell) {
+	var all []*sums
+	for _, w := range f.walkers {
+		all = append(all, &w.sums)
+		for k, m := range w.sums.more {
+			for k >= len(c.chains) {
+				c.chains = append(c.chains, moreSum{})
+			}
+			c.chains[k].all += m.all
+			c.chains[k].chain += m.chain
+		}
+	}
+	err := eachCell(all, func(next *cell) {
 		if n := len(c.cells); n > 0 && (c.cells[0].waits != next.waits || c.cells[0].causes != next.causes) {
 			c.pair()
 		}
@@ -176,8 +188,8 @@ func (c *classes) splitMore(cells []cell, imbalance int64) {
 		return
 	}
 	rest := Order
-	if int(k) < len(c.f.sums.more) {
-		if m := c.f.sums.more[k]; m.chain > 0 && chainOf*m.chain >= m.all {
+	if int(k) < len(c.chains) {
+		if m := c.chains[k]; m.chain > 0 && chainOf*m.chain >= m.all {
 			rest = Chain
 		}
 	}
@@ -211,7 +223,7 @@ func (c *classes) book(class Class, at *cell, ns int64, waits uint64) {
 	if ns == 0 {
 		return
 	}
-	a, r := c.f.sums.rank(at.waits), c.f.sums.rank(at.causes)
+	a, r := rankOf(c.f.lanes, at.waits), rankOf(c.f.lanes, at.causes)
 	key := causeKey{class: class, kind: at.kind, from: c.names.Ranks[a].Program}
 	if r >= 0 {
 		key.to = c.names.Ranks[r].Program

@@ -32,12 +32,12 @@ const (
 
 // divide divides the wait of the last walk: among computing and calls as far as the late path is
 // longer in them, then among the kinds of each in which it is longer, then among lanes.
-func (w *walker) divide(of *wait, to *sums) {
+func (w *walker) divide(of *wait) {
 	d := &w.share
 	d.chain.reset()
 	var longer [2]int64 // computing, calls
 	for _, k := range w.kinds {
-		s := &w.sums[k]
+		s := &w.byKind[k]
 		longer[k&1] += s.late - s.early
 	}
 	both := [2]int64{max(longer[0], 0), max(longer[1], 0)}
@@ -45,20 +45,20 @@ func (w *walker) divide(of *wait, to *sums) {
 	d.portions(of.long(), both[:], parts[:])
 	for class, part := range parts {
 		if part > 0 {
-			w.divideKinds(of, kind(class), part, to)
+			w.divideKinds(of, kind(class), part)
 		}
 	}
-	d.chain.end(of, w.f.lanes, to)
+	d.chain.end(of, &w.sums)
 }
 
 // divideKinds divides a part of a wait among the kinds of bursts, or the sites, in which the late
 // path is longer.
-func (w *walker) divideKinds(of *wait, class kind, part int64, to *sums) {
+func (w *walker) divideKinds(of *wait, class kind, part int64) {
 	d := &w.share
 	d.kinds = d.kinds[:0]
 	for _, k := range w.kinds {
 		excess := int64(0)
-		if s := &w.sums[k]; k&1 == class {
+		if s := &w.byKind[k]; k&1 == class {
 			excess = max(s.late-s.early, 0)
 		}
 		d.kinds = append(d.kinds, excess)
@@ -67,7 +67,7 @@ func (w *walker) divideKinds(of *wait, class kind, part int64, to *sums) {
 	d.portions(part, d.kinds, d.parts)
 	for i, k := range w.kinds {
 		if d.parts[i] > 0 {
-			w.divideLanes(of, k, d.parts[i], to)
+			w.divideLanes(of, k, d.parts[i])
 		}
 	}
 }
@@ -75,8 +75,8 @@ func (w *walker) divideKinds(of *wait, class kind, part int64, to *sums) {
 // divideLanes divides the part of a kind into more and longer bursts, and each among the lanes on
 // the late path: "more" by their time in the kind, "longer" by their time beyond the mean of the
 // early path.
-func (w *walker) divideLanes(of *wait, k kind, part int64, to *sums) {
-	s, d := &w.sums[k], &w.share
+func (w *walker) divideLanes(of *wait, k kind, part int64) {
+	s, d := &w.byKind[k], &w.share
 	w.collectLanes(k)
 	mean := 0.0
 	if s.earlyN > 0 {
@@ -96,7 +96,7 @@ func (w *walker) divideLanes(of *wait, k kind, part int64, to *sums) {
 		d.lanes = append(d.lanes, w.byLane[l].ns)
 	}
 	if more > 0 {
-		w.book(of, k, more, true, to)
+		w.book(of, k, more, true)
 	}
 	if part == more {
 		return
@@ -111,7 +111,7 @@ func (w *walker) divideLanes(of *wait, k kind, part int64, to *sums) {
 			d.lanes[i] = w.byLane[l].ns
 		}
 	}
-	w.book(of, k, part-more, false, to)
+	w.book(of, k, part-more, false)
 }
 
 // collectLanes sums the steps of a kind by lane.
@@ -135,7 +135,7 @@ func (w *walker) collectLanes(k kind) {
 }
 
 // book divides a part among the lanes, and adds it to the sums.
-func (w *walker) book(of *wait, k kind, part int64, more bool, to *sums) {
+func (w *walker) book(of *wait, k kind, part int64, more bool) {
 	d := &w.share
 	d.portion = slices.Grow(d.portion[:0], len(d.lanes))[:len(d.lanes)]
 	d.portions(part, d.lanes, d.portion)
@@ -147,7 +147,7 @@ func (w *walker) book(of *wait, k kind, part int64, more bool, to *sums) {
 	}
 	for i, ns := range d.portion {
 		if ns > 0 {
-			to.add(cellKey{of.lane, d.on[i], k, of.Place}, ns, more, i == largest)
+			w.sums.add(cellKey{of.lane, d.on[i], k, of.Place}, ns, more, i == largest)
 			if more {
 				d.chain.add(w.f.lanes[d.on[i]].Rank, k, ns)
 			}
@@ -173,7 +173,7 @@ func (c *chain) add(rank int32, k kind, ns int64) {
 }
 
 // end adds the parts to the sums of "more" by kind.
-func (c *chain) end(of *wait, lanes []lane, to *sums) {
+func (c *chain) end(of *wait, to *sums) {
 	if len(c.parts) == 0 {
 		return
 	}

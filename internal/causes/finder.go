@@ -1,6 +1,10 @@
 package causes
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"sync"
+)
 
 // A Finder finds the causes of waits. It is told the calls of all lanes, in the order of time:
 //
@@ -16,12 +20,16 @@ type Finder struct {
 	lanes  []lane
 	last   int32 // the lane for which lanes that end early wait; -1 if there is none
 	bursts burstNumbers
-	walker walker
-	sums   sums
+	// Each walker has sums of its own, for the waits of some of the lanes.
+	walkers [numWalkers]*walker
 	// pending are waits whose end all calls have not passed yet.
 	pending []wait
 	blocked int // number of waits in lane.blocked
 }
+
+// numWalkers is how many waits are explained at once. It does not depend on the machine, so that the
+// results do not either.
+const numWalkers = 8
 
 // Numbers of the stops that are no calls of a lane.
 const (
@@ -63,7 +71,6 @@ func (w *wait) long() int64 { return w.End - w.Start }
 // the memory, in bytes, that segments and sums may need.
 func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
 	f := &Finder{lanes: make([]lane, len(lanes)), last: -1}
-	f.sums = newSums(budget/2, f.lanes, scratch)
 	room := ringRoom(budget/2, len(lanes))
 	for i, l := range lanes {
 		f.lanes[i] = lane{Lane: l, known: l.Begin, ring: ring{begin: l.Begin, most: room}, before: InitStop}
@@ -71,7 +78,9 @@ func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
 			f.last = int32(i)
 		}
 	}
-	f.walker = walker{f: f, seen: make([]int, len(lanes)), byLane: make([]laneSum, len(lanes))}
+	for i := range f.walkers {
+		f.walkers[i] = newWalker(f, budget/2/numWalkers, scratch)
+	}
 	return f
 }
 
@@ -122,36 +131,45 @@ func (f *Finder) burst(l *lane, until int64, stop int32) {
 // Advance explains the waits that ended by the given time. All calls that started by then have been
 // added, except calls of further threads of ranks with several.
 func (f *Finder) Advance(until int64) {
-	kept := f.pending[:0]
+	kept, ready := f.pending[:0], 0
 	for i := range f.pending {
-		if f.pending[i].End <= until {
-			f.explain(&f.pending[i])
+		if p := &f.pending[i]; p.End <= until {
+			w := f.walkers[p.lane%numWalkers]
+			w.ready = append(w.ready, *p)
+			ready++
 		} else {
-			kept = append(kept, f.pending[i])
+			kept = append(kept, *p)
 		}
 	}
 	f.pending = kept
+	f.explain(ready)
+	for _, w := range f.walkers {
+		for _, b := range w.blocked {
+			if f.blocked < mostBlocked {
+				f.lanes[b.lane].block(b.wait, b.time)
+				f.blocked++
+			} else {
+				w.sums.unknown(&b.wait)
+			}
+		}
+	}
 }
 
 // mostBlocked is how many waits may wait for calls of lanes that are not known yet.
 const mostBlocked = 1 << 20
 
-// explain finds the cause of a wait. If a lane that the walk needs is not known yet, the wait is
-// kept until it is.
-func (f *Finder) explain(w *wait) {
-	if w.Unknown || w.For == noLane {
-		f.sums.unknown(w)
-		return
+// explain finds the causes of the waits that are ready, of which there are n.
+func (f *Finder) explain(n int) {
+	const worthwhile = 64 // waits, that goroutines are started for
+	var group sync.WaitGroup
+	for _, w := range f.walkers {
+		if n < worthwhile {
+			w.explain()
+		} else {
+			group.Go(w.explain)
+		}
 	}
-	switch on, result := f.walker.walk(w); {
-	case result == blocked && f.blocked < mostBlocked:
-		f.lanes[on.lane].block(*w, on.time)
-		f.blocked++
-	case result != whole:
-		f.sums.unknown(w)
-	default:
-		f.walker.divide(w, &f.sums)
-	}
+	group.Wait()
 }
 
 // retry lets the waits that needed the lane be explained again.
@@ -183,7 +201,11 @@ func (f *Finder) End(at int32) {
 // Close explains the waits that are left. All lanes have ended.
 func (f *Finder) Close() error {
 	f.Advance(math.MaxInt64)
-	return f.sums.err
+	var err error
+	for _, w := range f.walkers {
+		err = cmp.Or(err, w.sums.err)
+	}
+	return err
 }
 
 // Coverage returns the part of the lanes' time whose calls are known, from 0 to 1.

@@ -187,7 +187,11 @@ type cost struct {
 // costsOf returns the costs that a Finder has, in ns.
 func costsOf(f *Finder, names Names) map[cost]int64 {
 	out := map[cost]int64{}
-	for _, c := range f.sums.cells {
+	var all []cell
+	for _, w := range f.walkers {
+		all = append(all, w.sums.cells...)
+	}
+	for _, c := range all {
 		what := "unknown"
 		if c.kind.isCall() {
 			what = names.Stops[c.kind.number()].Call

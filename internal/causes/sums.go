@@ -11,7 +11,7 @@ import (
 
 // sums adds up the parts of all waits. Cells beyond a budget go to sorted runs in a file.
 type sums struct {
-	index   map[cellKey]int32
+	index   []int32 // hash table of the cells: 1 + their index, 0 if empty
 	cells   []cell
 	most    int       // number of cells in memory
 	more    []moreSum // by kind
@@ -52,21 +52,18 @@ type moreSum struct{ all, chain int64 }
 const cellMemory = 128
 
 func newSums(budget int, lanes []lane, scratch *Scratch) sums {
-	return sums{index: map[cellKey]int32{}, most: max(budget/cellMemory, 1), lanes: lanes, scratch: scratch}
+	return sums{index: make([]int32, 1<<10), most: max(budget/cellMemory, 1), lanes: lanes, scratch: scratch}
 }
 
 // add adds a part of a wait. counts says that the wait counts here.
 func (s *sums) add(key cellKey, ns int64, more, counts bool) {
-	i, ok := s.index[key]
-	if !ok {
-		if len(s.cells) >= s.most {
-			s.spill()
-		}
-		i = int32(len(s.cells))
+	slot := s.slot(key)
+	if *slot == 0 {
+		slot = s.grow(key, slot)
 		s.cells = append(s.cells, cell{cellKey: key})
-		s.index[key] = i
+		*slot = int32(len(s.cells))
 	}
-	c, n := &s.cells[i], uint64(0)
+	c, n := &s.cells[*slot-1], uint64(0)
 	if counts {
 		n = 1
 	}
@@ -77,6 +74,34 @@ func (s *sums) add(key cellKey, ns int64, more, counts bool) {
 		c.longer += ns
 		c.longerWaits += n
 	}
+}
+
+// slot returns the place of a key in the hash table.
+func (s *sums) slot(key cellKey) *int32 {
+	mask := uint64(len(s.index) - 1)
+	hash := (uint64(uint32(key.waits))<<32 | uint64(uint32(key.causes))) * 0x9e3779b97f4a7c15
+	hash = (hash>>29 ^ hash ^ uint64(uint32(key.kind))<<32 ^ uint64(uint32(key.place))) * 0xbf58476d1ce4e5b9
+	for i := hash >> 32; ; i++ {
+		if at := &s.index[i&mask]; *at == 0 || s.cells[*at-1].cellKey == key {
+			return at
+		}
+	}
+}
+
+// grow makes room for a cell. It returns the place of its key, which was at slot.
+func (s *sums) grow(key cellKey, slot *int32) *int32 {
+	switch {
+	case len(s.cells) >= s.most:
+		s.spill()
+	case 2*len(s.cells) >= len(s.index):
+		s.index = make([]int32, 2*len(s.index))
+		for i := range s.cells {
+			*s.slot(s.cells[i].cellKey) = int32(i + 1)
+		}
+	default:
+		return slot
+	}
+	return s.slot(key)
 }
 
 // unknown adds a wait without a known cause.
@@ -95,12 +120,14 @@ func (s *sums) addMore(k kind, ns int64, chain bool) {
 	}
 }
 
-// rank returns the rank of a lane, -1 if there is none.
-func (s *sums) rank(lane int32) int32 {
+func (s *sums) rank(lane int32) int32 { return rankOf(s.lanes, lane) }
+
+// rankOf returns the rank of a lane, -1 if there is none.
+func rankOf(lanes []lane, lane int32) int32 {
 	if lane == noLane {
 		return -1
 	}
-	return s.lanes[lane].Rank
+	return lanes[lane].Rank
 }
 
 // compare orders cells by pairs of ranks, then by pairs of lanes.
@@ -130,16 +157,19 @@ func (s *sums) spill() {
 	clear(s.index)
 }
 
-// each calls f with all cells in order. A cell is valid until f returns.
-func (s *sums) each(f func(*cell)) error {
-	if s.err != nil {
-		return s.err
-	}
-	s.sort()
-	s.index = nil
-	cursors := []*cellCursor{{memory: s.cells}}
-	for _, run := range s.runs {
-		cursors = append(cursors, &cellCursor{file: s.scratch.Reader(run)})
+// eachCell calls f with the cells of all sums in order. A cell is valid until f returns.
+func eachCell(all []*sums, f func(*cell)) error {
+	var cursors []*cellCursor
+	for _, s := range all {
+		if s.err != nil {
+			return s.err
+		}
+		s.sort()
+		s.index = nil
+		cursors = append(cursors, &cellCursor{memory: s.cells})
+		for _, run := range s.runs {
+			cursors = append(cursors, &cellCursor{file: s.scratch.Reader(run)})
+		}
 	}
 	for _, c := range cursors {
 		c.next()
@@ -147,7 +177,7 @@ func (s *sums) each(f func(*cell)) error {
 	for {
 		var first *cellCursor
 		for _, c := range cursors {
-			if c.cell != nil && (first == nil || s.compare(c.cell, first.cell) < 0) {
+			if c.cell != nil && (first == nil || all[0].compare(c.cell, first.cell) < 0) {
 				first = c
 			}
 		}

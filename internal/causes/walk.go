@@ -47,13 +47,50 @@ type walker struct {
 	visit       int  // number of the walk
 	jumps       int  // number of chains of jumps so far
 	seen        []int
-	sums        []kindSum // by kind
-	kinds       []kind    // those of the walk, in order
-	steps       []step    // of the late path
-	walked      int       // segments in all walks so far
+	byKind      []kindSum
+	kinds       []kind // those of the walk, in order
+	steps       []step // of the late path
+	walked      int    // segments in all walks so far
 
 	byLane []laneSum
 	share  divider
+
+	sums    sums
+	ready   []wait        // of some of the lanes
+	blocked []blockedWait // in the last explain
+}
+
+// blockedWait is a wait whose walk needs a lane up to a time that is not known yet.
+type blockedWait struct {
+	wait
+	lane int32
+	time int64
+}
+
+func newWalker(f *Finder, budget int, scratch *Scratch) *walker {
+	return &walker{f: f, seen: make([]int, len(f.lanes)), byLane: make([]laneSum, len(f.lanes)), sums: newSums(budget, f.lanes, scratch)}
+}
+
+// explain finds the causes of the waits that are ready. If a lane that a walk needs is not known yet,
+// the wait goes to blocked.
+func (w *walker) explain() {
+	w.blocked = w.blocked[:0]
+	for i := range w.ready {
+		of := &w.ready[i]
+		if of.Unknown || of.For == noLane {
+			w.sums.unknown(of)
+			continue
+		}
+		switch at, result := w.walk(of); result {
+		case whole:
+			w.divide(of)
+		case blocked:
+			w.blocked = append(w.blocked, blockedWait{*of, at.lane, at.time})
+		default:
+			w.sums.unknown(of)
+		}
+	}
+	w.ready = w.ready[:0]
 }
 
 // A walk visits at most so many segments. Walks that are much longer are allowed as long as they
@@ -163,10 +200,10 @@ func (w *walker) begins() {
 
 // count adds a part of a path to the sums.
 func (w *walker) count(k kind, lane int32, ns int64, count float64, late bool) {
-	for int(k) >= len(w.sums) {
-		w.sums = append(w.sums, make([]kindSum, len(w.sums)+16)...)
+	for int(k) >= len(w.byKind) {
+		w.byKind = append(w.byKind, make([]kindSum, len(w.byKind)+16)...)
 	}
-	s := &w.sums[k]
+	s := &w.byKind[k]
 	if s.visit != w.visit {
 		*s = kindSum{visit: w.visit}
 		w.kinds = append(w.kinds, k)

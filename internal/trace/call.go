@@ -11,10 +11,12 @@ type call struct {
 	index      int64 // index of its event
 	probed     probe // the probe before a receive
 
-	open     int   // number of causes that are not known yet, plus 1 while completions may follow
-	needs    int   // number of unknown causes that the ideal time depends on
-	ideal    int64 // latest ideal time of the causes so far, ns
-	released bool  // whether the thread continues without the unknown causes
+	open     int    // number of causes that are not known yet, plus 1 while completions may follow
+	needs    int    // number of unknown causes that the clocks depend on
+	causes   clocks // the latest times of the causes so far
+	entered  int64  // start, or end of the call around it, Unix ns
+	until    int64  // when the last of the causes so far came, at most the end, Unix ns
+	released bool   // whether the thread continues without the unknown causes
 	latest   cause
 	// When the received messages had certainly arrived, Unix ns; unknownTime if that is unknown.
 	delivered int64
@@ -44,16 +46,22 @@ type cause struct {
 func (r *replay) begin(e *event) *call {
 	l := e.kind.lane
 	var probed probe
-	if before := l.call; before != nil {
-		l.ideal = max(l.ideal, before.ideal)
-		if before.kind.probe && e.kind.operation == receiveCall {
-			probed = probe{before.kind, before.start, before.end, before.index}
-		}
+	entered, burst := max(e.start, l.last), max(e.start-l.last, 0)
+	e.kind.burst.add(l.process.bursts, burstKey{l.stop, e.kind.stop}, burst)
+	if before := l.call; before != nil && before.kind.probe && e.kind.operation == receiveCall {
+		probed = probe{before.kind, before.start, before.end, before.index}
+		entered = before.entered // for the changes, the two are one call
+		l.now[idealNetwork] += burst
 		r.close(before)
+	} else {
+		if before != nil {
+			r.leave(before)
+			r.close(before)
+		}
+		r.compute(l, e.kind.stop, e.kind.pays(), burst)
 	}
-	l.ideal += max(e.start-l.last, 0)
 	r.came(l, e)
-	l.last = max(l.last, e.end)
+	l.last, l.stop = max(l.last, e.end), e.kind.stop
 	inside := overlap(e.start, e.end, l.process.from(), l.process.to())
 	if !e.kind.setsUp {
 		l.mpi += e.end - e.start
@@ -61,7 +69,7 @@ func (r *replay) begin(e *event) *call {
 	}
 	r.calls.add(e.kind.call, inside, l.process.own(inside))
 	c := r.freeCalls.get()
-	*c = call{lane: l, kind: e.kind, start: e.start, end: e.end, index: e.index, probed: probed, open: 1}
+	*c = call{lane: l, kind: e.kind, start: e.start, end: e.end, index: e.index, probed: probed, open: 1, entered: entered}
 	l.call = c
 	return c
 }
@@ -85,28 +93,33 @@ func (w *cause) before(o *cause) bool {
 	return w.lane.thread < o.lane.thread || w.lane.thread == o.lane.thread && w.pattern < o.pattern
 }
 
-// got adds one of the causes for which the call is open. needed says whether the ideal time depends
-// on it. A cause without a lane will never be known.
-func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
+// got adds one of the causes for which the call is open: w at the times now. needed says whether the
+// clocks depend on it. A cause without a lane will never be known.
+func (r *replay) got(c *call, w cause, now *clocks, needed bool) {
 	if w.lane != nil {
 		c.learn(w)
-		c.ideal = max(c.ideal, ideal)
+		if now != nil {
+			r.dependsOn(c, &w, now)
+		}
 	}
 	if w.pattern != LateSender {
 		c.delivered = unknownTime
 	}
 	if needed {
-		c.needs--
-	}
-	if p := c.lane.process; c.needs == 0 && p.parkedOn == c {
-		p.parkedOn = nil
-		r.proceed(p)
+		r.known(c)
 	}
 	r.close(c)
 }
 
-// posting returns the call as the posting of a receive.
-func (c *call) posting() posting { return posting{c.start, c.kind.site} }
+// known removes one of the unknown causes that the clocks of a call depend on. After the last one,
+// the process continues.
+func (r *replay) known(c *call) {
+	c.needs--
+	if p := c.lane.process; c.needs == 0 && p.parkedOn == c {
+		p.parkedOn = nil
+		r.proceed(p)
+	}
+}
 
 // close removes one reason to keep the call. After the last one it is known how
 // long the call waited, and for what.
@@ -115,7 +128,7 @@ func (r *replay) close(c *call) {
 	if c.open > 0 {
 		return
 	}
-	if c.kind.blocks {
+	if c.kind.blocks && r.first == nil {
 		r.waited(c)
 	}
 	r.freeCalls.put(c)
@@ -179,6 +192,56 @@ func slack(a, b *replayedRank) int64 {
 		return 0
 	}
 	return corrected
+}
+
+// compute moves the clocks of a lane over a burst of ns before a stop. pays is that of the call there.
+func (r *replay) compute(l *lane, to int32, pays bool, ns int64) {
+	l.now[idealNetwork] += ns
+	for i := range r.changes {
+		ch, now, owed := &r.changes[i], &l.now[i+1], &l.owed[i+1]
+		takes, later := ch.burst(l.process.index, burstKey{l.stop, to}, ns)
+		if later == 0 && pays {
+			*now += *owed
+			*owed = 0
+		}
+		*now += takes
+		*owed += later
+	}
+}
+
+// pays reports whether computing that a change put off is done at the latest in this call: a call
+// that only sends, or posts a receive, comes before it.
+func (k *kind) pays() bool { return k.blocks && (k.operation != sendCall || k.exchange) }
+
+// leave moves the clocks of a lane to the end of its last call.
+func (r *replay) leave(c *call) {
+	l := c.lane
+	l.now[idealNetwork] = max(l.now[idealNetwork], c.causes[idealNetwork])
+	cost := max(c.left()-max(c.entered, c.until), 0)
+	for i := 1; i <= len(r.changes); i++ {
+		if c.kind.pays() {
+			l.now[i] += l.owed[i]
+			l.owed[i] = 0
+		}
+		l.now[i] = max(l.now[i], c.causes[i]) + cost
+	}
+}
+
+// left returns when the call ended, at the latest when the process called Finalize.
+func (c *call) left() int64 { return min(c.end, c.lane.process.to()) }
+
+// dependsOn lets the call wait for a cause that came at the times now. A cause that came after the
+// end of the call, because clocks differ, keeps its distance.
+func (r *replay) dependsOn(c *call, w *cause, now *clocks) {
+	c.causes[idealNetwork] = max(c.causes[idealNetwork], now[idealNetwork])
+	if len(r.changes) == 0 || w.pattern.mayPass() && w.time > c.end+slack(c.lane.process, w.lane.process) {
+		return
+	}
+	after := max(w.time-c.left(), 0)
+	for i := 1; i <= len(r.changes); i++ {
+		c.causes[i] = max(c.causes[i], now[i]-after)
+	}
+	c.until = max(c.until, w.time-after)
 }
 
 // freeList reuses objects, because most of them are short-lived.

@@ -90,7 +90,7 @@ func (r *replay) completeAccess(w *window, c *call) {
 	for _, x := range w.access {
 		x.complete, x.completed = c.moment(), true
 		if x.exposing != nil {
-			r.got(x.exposing, x.complete.cause(LateComplete, w.in), 0, false)
+			r.got(x.exposing, x.complete.cause(LateComplete, w.in), nil, false)
 			x.exposing = nil
 		}
 		w.forget(x)

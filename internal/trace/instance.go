@@ -24,14 +24,14 @@ type instance struct {
 
 // arrivals summarises the members that have reached a collective.
 type arrivals struct {
-	time  int64 // when the last one arrived, Unix ns
-	lane  *lane // lane of the last one, nil if there is none
-	site  int32 // call site of the last one
-	ideal int64
+	time int64  // when the last one arrived, Unix ns
+	lane *lane  // lane of the last one, nil if there is none
+	site int32  // call site of the last one
+	now  clocks // the latest of all
 }
 
 func (a *arrivals) add(b arrivals) {
-	a.ideal = max(a.ideal, b.ideal)
+	a.now.wait(&b.now)
 	if a.lane == nil || b.time > a.time || b.time == a.time && b.lane.process.rank < a.lane.process.rank {
 		a.time, a.lane, a.site = b.time, b.lane, b.site
 	}
@@ -121,7 +121,7 @@ func (r *replay) collective(e *event, c *call, time int64) {
 	if p.pattern == LateNeighbor && i.around == nil {
 		p.pattern = NoPattern
 	}
-	r.arrive(i, k, &p, arrivals{time, k.lane, k.site, k.lane.ideal})
+	r.arrive(i, k, &p, arrivals{time, k.lane, k.site, k.lane.now})
 	switch {
 	case k.blocks:
 		r.await(i, p)
@@ -184,7 +184,7 @@ func (i *instance) tell(r *replay) {
 			continue
 		}
 		if a, ok := i.waitsFor(&p); ok {
-			r.got(p.call, i.cause(&p, a), a.ideal, p.needed)
+			r.got(p.call, i.cause(&p, a), &a.now, p.needed)
 		} else {
 			kept = append(kept, p)
 		}
@@ -197,7 +197,7 @@ func (i *instance) tell(r *replay) {
 func (i *instance) tellOne(r *replay, place int) {
 	p := &i.waiting[place]
 	if a, ok := i.waitsFor(p); ok && p.call != nil {
-		r.got(p.call, i.cause(p, a), a.ideal, p.needed)
+		r.got(p.call, i.cause(p, a), &a.now, p.needed)
 		p.call = nil
 	}
 }
@@ -213,7 +213,7 @@ func (r *replay) await(i *instance, p participant) {
 	}
 	p.call.open++
 	if a, ok := i.waitsFor(&p); ok {
-		r.got(p.call, i.cause(&p, a), a.ideal, false)
+		r.got(p.call, i.cause(&p, a), &a.now, false)
 		return
 	}
 	if p.needed = i.in.known == i.in.size; p.needed {
@@ -243,7 +243,7 @@ func (r *replay) leftCollectives() {
 			r.matching.Collectives.add(in.missing(), 1)
 			for _, p := range i.waiting {
 				if p.call != nil {
-					r.got(p.call, cause{}, 0, p.needed)
+					r.got(p.call, cause{}, nil, p.needed)
 				}
 			}
 		}

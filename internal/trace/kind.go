@@ -32,6 +32,7 @@ type kind struct {
 	pattern     Pattern // of a collective
 	call        int32   // index of the name, the same for all processes
 	site        int32   // of the call site
+	stop        int32   // index in replay.stops
 	peer        int32
 	lane        *lane
 	member      *membership // nil if there is no communicator
@@ -42,6 +43,8 @@ type kind struct {
 	group  int32 // as in profile.EventKind
 	window int32 // number of the window in the process, 0 if there is none
 	win    *window
+
+	burst latestBurst
 
 	// The route of the last message, since programs often send on the same again.
 	route *route
@@ -64,6 +67,7 @@ func (r *replay) newKind(p *replayedRank, k *profile.EventKind) *kind {
 		pattern:     collectivePattern(k),
 		call:        r.names.index(k.Call),
 		site:        r.names.index(k.Callsite),
+		stop:        r.stops.index(k.Call, k.Callsite),
 		peer:        k.Peer,
 		lane:        r.lane(p, k.Thread),
 		rma:         rmaOf(k),

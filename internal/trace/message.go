@@ -20,15 +20,14 @@ func (r *replay) send(e *event, c *call) {
 		return
 	}
 	m := r.freeMessages.get()
-	*m = message{start: c.start, ideal: k.lane.ideal, bytes: e.bytes, in: rt.in, lane: k.lane, site: k.site, buffered: k.buffered, synchronous: k.synchronous,
+	*m = message{start: c.start, now: k.lane.now, bytes: e.bytes, in: rt.in, lane: k.lane, site: k.site, buffered: k.buffered, synchronous: k.synchronous,
 		path: rt.path, delivered: unknownTime}
 	if k.blocks || k.buffered || m.need() == eager {
 		m.delivered = c.end
 	}
 	switch {
 	case k.blocks:
-		m.call = c
-		c.open++
+		r.awaitReceiver(m, c)
 	case e.link > 0:
 		m.linked = true
 		own.links.put(e.index, e.completion(), request{sent: m})
@@ -104,11 +103,11 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 	r.protocols[m.path].used = true
 	m.matched, m.posted, m.receiver = true, w.posted, w.call.lane
 	w.call.delivered = max(w.call.delivered, m.delivered)
-	r.got(w.call, cause{m.start, LateSender, m.site, m.lane, rt.in}, m.ideal, w.needed)
+	r.got(w.call, cause{m.start, LateSender, m.site, m.lane, rt.in}, &m.now, w.needed)
 	switch {
 	case m.call != nil:
 		r.received(m.call, m)
-		r.close(m.call)
+		r.gotReceiver(m)
 		r.freeMessages.put(m)
 	case !m.linked:
 		r.protocols.completed(m, m.ended)
@@ -134,8 +133,7 @@ func (r *replay) sent(m *message, c *call) {
 	case m.gone:
 		r.freeMessages.put(m)
 	case waits:
-		m.call = c
-		c.open++
+		r.awaitReceiver(m, c)
 	}
 }
 
@@ -177,7 +175,7 @@ func (r *replay) neverReceived(m *message, why Reason) {
 	}
 	r.unmatchedSend(why)
 	if m.call != nil {
-		r.close(m.call)
+		r.gotReceiver(m)
 		m.call = nil
 	}
 }
@@ -193,7 +191,7 @@ func (r *replay) leftOver() {
 				return
 			}
 			r.unmatchedReceive(rt.noSend())
-			r.got(w.call, cause{}, 0, w.needed)
+			r.got(w.call, cause{}, nil, w.needed)
 		})
 	}
 }

@@ -53,7 +53,7 @@ func (r *replay) pop() *POPFactors {
 		if out.Ranks == 0 || p.from() < first {
 			first = p.from()
 		}
-		last, ideal = max(last, p.to()), max(ideal, p.idealEnd(r.start))
+		last, ideal = max(last, p.to()), max(ideal, p.endOn(idealNetwork, r.start))
 		sum += useful
 		if out.Ranks == 0 || useful > out.UsefulMax {
 			out.UsefulMax, out.UsefulMaxRank = useful, int(p.rank)
@@ -97,14 +97,14 @@ func (p *replayedRank) own(ns int64) int64 {
 	return int64(math.Round(float64(ns) * p.ownShare))
 }
 
-// idealEnd returns when the process ended on the ideal network since the start of
-// the job, in ns: the latest of its threads. A thread that made no call between
+// endOn returns when the process ended by one of the clocks, in ns since the start
+// of the job: the latest of its threads. A thread that made no call between
 // Init and Finalize, and waited for the others, does not count.
-func (p *replayedRank) idealEnd(start int64) int64 {
+func (p *replayedRank) endOn(clock int, start int64) int64 {
 	end := int64(-1)
 	for _, l := range p.lanes {
 		if l != nil && l.called {
-			end = max(end, l.ideal)
+			end = max(end, l.now[clock])
 		}
 	}
 	if end < 0 {

@@ -20,8 +20,8 @@ const (
 
 // replayedRank is a rank in the replay.
 type replayedRank struct {
-	index    int // in replay.processes
 	rank     int32
+	index    int // in replay.processes
 	trace    *profile.Trace
 	src      profile.EventSource
 	partial  bool // whether some of its events are missing from the trace
@@ -38,6 +38,8 @@ type replayedRank struct {
 	lanes   []*lane      // by thread; nil if a thread has no events
 	links   links
 	limits  [profile.NumPaths]*profile.EagerLimit // by path; nil if not recorded
+
+	bursts bursts
 
 	windows  map[int32]*window // by number
 	accesses map[pair]uint32   // how often it started to access each target
@@ -111,13 +113,13 @@ type lane struct {
 	process *replayedRank
 	call    *call // the last call, whose completions may still follow
 	last    int64 // end of the last call
+	stop    int32 // of the last call, index in replay.stops
 	ahead   []event
-	// ideal is the time since the start of the job, in ns, on the ideal
-	// network: calls take only as long as they wait for others.
-	ideal  int64
-	mpi    int64 // ns in calls without Init and Finalize
-	called bool  // whether it made such calls after Init
-	jumps  []jump
+	now     clocks // at the begin of the last call
+	owed    clocks // computing that changes put off
+	mpi     int64  // ns in calls without Init and Finalize
+	called  bool   // whether it made such calls after Init
+	jumps   []jump
 }
 
 // lane returns the lane of a thread, and creates it if needed.
@@ -127,7 +129,10 @@ func (r *replay) lane(p *replayedRank, thread int32) *lane {
 	}
 	at := &p.lanes[max(thread, 0)]
 	if *at == nil {
-		*at = &lane{id: int32(len(r.lanes)), thread: thread, process: p, last: p.from(), ideal: p.from() - r.start}
+		*at = &lane{id: int32(len(r.lanes)), thread: thread, process: p, last: p.from()}
+		for i := range (*at).now {
+			(*at).now[i] = p.from() - r.start
+		}
 		r.lanes = append(r.lanes, *at)
 	}
 	return *at

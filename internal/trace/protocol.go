@@ -124,9 +124,44 @@ func (r *replay) received(c *call, m *message) {
 		return
 	}
 	w := lateReceiver{cause{posted, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, m.path, m.need()}
+	if m.posted.now != nil && r.needsReceiver(m) {
+		r.dependsOn(c, &w.cause, m.posted.now)
+	}
 	if have := &c.receiver; have.lane == nil || w.over(have) {
 		*have = w
 	}
+}
+
+// awaitReceiver lets a call wait for the receiver of its message, if the message needs it.
+func (r *replay) awaitReceiver(m *message, c *call) {
+	m.call = c
+	c.open++
+	if m.needed = c.end-c.start >= pathWait && r.needsReceiver(m); m.needed {
+		c.needs++
+	}
+}
+
+// needsReceiver reports whether the clocks of the sender depend on the receiver of a message. Those
+// of the ideal network never do, and only a second replay knows the other messages of the job.
+func (r *replay) needsReceiver(m *message) bool {
+	if r.first == nil {
+		return false
+	}
+	switch m.need() {
+	case rendezvous:
+		return true
+	case unknownNeed:
+		return r.first.protocols.pattern(verdict{size: sizeKey(m.bytes), path: m.path}) == LateReceiver
+	}
+	return false
+}
+
+// gotReceiver ends the wait of a call for the receiver of its message.
+func (r *replay) gotReceiver(m *message) {
+	if m.needed {
+		r.known(m.call)
+	}
+	r.close(m.call)
 }
 
 // receivePosted returns when the receive of a message was posted. If the send cannot end before

@@ -13,6 +13,9 @@ type replay struct {
 	byRank    map[int32]*replayedRank
 	lanes     []*lane
 	names     nameNumbers
+	stops     stops
+	first     *replay // the replay that found the causes which changes take out; nil in that one itself
+	changes   []change
 	comms     []*communicator
 	commOf    map[string]*communicator
 	windows   []*communicator
@@ -64,6 +67,7 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 		receivers: undecidedWaits[verdict]{sums: waitSums[undecidedKey[verdict]]{}},
 		away:      awayWaits{undecidedWaits: undecidedWaits[windowOps]{sums: waitSums[undecidedKey[windowOps]]{}}},
 		names:     nameNumbers{at: map[string]int32{}},
+		stops:     stops{},
 		loaded:    make(chan *replayedRank, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
@@ -73,7 +77,7 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	for i, src := range sources {
 		t := src.Trace()
 		p := &replayedRank{index: i, rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
-			windows: map[int32]*window{}, accesses: map[pair]uint32{}, postings: map[pair]uint32{}}
+			bursts: bursts{}, windows: map[int32]*window{}, accesses: map[pair]uint32{}, postings: map[pair]uint32{}}
 		r.processes = append(r.processes, p)
 		r.byRank[p.rank] = p
 		for path := range p.limits {
@@ -83,6 +87,17 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	}
 	r.setClock()
 	return r
+}
+
+// again returns a second replay of the same events.
+func (r *replay) again() *replay {
+	var sources []profile.EventSource
+	for _, p := range r.processes {
+		sources = append(sources, p.src)
+	}
+	second := newReplay(sources, Options{})
+	second.first = r
+	return second
 }
 
 // setClock sets the start of the job and the initial length of a round.
@@ -126,10 +141,10 @@ func (r *replay) all() error {
 // process was spent computing.
 func (r *replay) finish(l *lane) {
 	if l.call != nil {
-		l.ideal = max(l.ideal, l.call.ideal)
+		r.leave(l.call)
 		r.close(l.call)
 	}
-	l.ideal += max(l.process.to()-l.last, 0)
+	r.compute(l, finalized, true, max(l.process.to()-l.last, 0))
 }
 
 // drain replays each process up to the end of the round, as far as possible.

@@ -27,8 +27,8 @@ type routeKey struct{ comm, from, to, tag int32 }
 // message is a message that was sent. It is kept until its receive is known, and what the sender
 // waited for is known.
 type message struct {
-	start       int64 // start of the call that sent it, Unix ns
-	ideal       int64 // ideal time of the send, as lane.ideal
+	start       int64  // start of the call that sent it, Unix ns
+	now         clocks // of the sender
 	bytes       uint64
 	in          *communicator
 	lane        *lane
@@ -40,6 +40,7 @@ type message struct {
 	delivered   int64 // latest time at which it had arrived, or unknownTime
 	call        *call // the call that may have waited for the receiver; nil if there is none, or none yet
 	linked      bool  // whether a later event will set call
+	needed      bool  // whether call's clocks depend on the receiver
 	matched     bool
 	gone        bool // the receiver's trace does not show whether the message was received
 	posted      posting
@@ -51,7 +52,7 @@ type receive struct {
 	call   *call
 	posted posting
 	bytes  uint64
-	needed bool // whether call's ideal time depends on it
+	needed bool // whether call's clocks depend on it
 	gone   bool // whether what it received is unknown
 }
 
@@ -59,6 +60,7 @@ type receive struct {
 type posting struct {
 	time int64 // start of the call, Unix ns
 	site int32
+	now  *clocks // nil if there are no changes
 }
 
 // unknownTime stands for an unknown time of posting. It is later than all calls

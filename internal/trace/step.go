@@ -80,7 +80,7 @@ func (r *replay) step(e *event) {
 		r.collective(e, c, c.start)
 	case posted:
 		if e.link > 0 {
-			links.put(e.index, e.completion(), request{posted: c.posting()})
+			links.put(e.index, e.completion(), request{posted: r.posting(c.lane, c.start, c.kind.site)})
 		}
 	case completed:
 		if q, ok := links.take(e.index); ok && q.sent != nil {
@@ -103,7 +103,7 @@ func (r *replay) stepCall(e *event) {
 	case sendCall:
 		r.send(e, c)
 	case receiveCall:
-		r.receive(e, c, l.process.posted(e))
+		r.receive(e, c, r.posted(e))
 	case collectiveCall:
 		r.collective(e, c, e.start)
 	case plainCall:
@@ -111,12 +111,12 @@ func (r *replay) stepCall(e *event) {
 			r.oneSided(e, c)
 		}
 		if e.link > 0 {
-			l.process.links.put(e.index, e.completion(), request{posted: l.process.posted(e)})
+			l.process.links.put(e.index, e.completion(), request{posted: r.posted(e)})
 		}
 	}
 	if k.exchange {
 		for i := range l.ahead {
-			r.receive(&l.ahead[i], c, c.posting())
+			r.receive(&l.ahead[i], c, r.posting(c.lane, c.start, c.kind.site))
 		}
 		l.ahead = l.ahead[:0]
 	}
@@ -124,11 +124,21 @@ func (r *replay) stepCall(e *event) {
 
 // posted returns what posted the receive of a call: the call itself, or the
 // probe that matched the message.
-func (p *replayedRank) posted(e *event) posting {
-	if q, ok := p.links.take(e.index); ok {
+func (r *replay) posted(e *event) posting {
+	if q, ok := e.kind.lane.process.links.take(e.index); ok {
 		return q.posted
 	}
-	return posting{e.start, e.kind.site}
+	return r.posting(e.kind.lane, e.start, e.kind.site)
+}
+
+// posting returns the call as the posting of a receive.
+func (r *replay) posting(l *lane, start int64, site int32) posting {
+	p := posting{time: start, site: site}
+	if len(r.changes) > 0 {
+		now := l.now
+		p.now = &now
+	}
+	return p
 }
 
 // stepReceive replays the completion of a receive that was posted before. For a
@@ -141,7 +151,7 @@ func (r *replay) stepReceive(e *event, c *call) {
 		l.ahead = append(l.ahead, *e)
 		return
 	case e.kind.exchange:
-		r.receive(e, c, c.posting())
+		r.receive(e, c, r.posting(c.lane, c.start, c.kind.site))
 		return
 	}
 	posted := posting{time: unknownTime}

@@ -27,7 +27,7 @@ type Options struct {
 
 // Analyze analyses the traces of one job, one source per rank, in any order. It
 // first corrects the clocks of the hosts, unless the traces contain
-// corrections. It reads the sources three to five times, all at the same time. It
+// corrections. It reads the sources three to six times, all at the same time. It
 // returns an error if there are no sources, if two have the same rank, or if
 // one cannot be read.
 func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
@@ -55,6 +55,9 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 		out.Clocks, out.ClockNotes = clocks, clocks.Lines()
 	}
 	if err := r.findCauses(out); err != nil {
+		return nil, err
+	}
+	if err := r.savings(out.Causes); err != nil {
 		return nil, err
 	}
 	return out, nil

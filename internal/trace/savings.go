@@ -1,0 +1,122 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/internal/causes"
+)
+
+// A second replay tries what the run would take without its largest causes. All of them are tried
+// side by side, each with a clock of its own.
+
+// leastShare is the least share of a cause that is tried.
+const leastShare = 0.02
+
+// savings sets what each of the largest causes saves. It replays the job once, with a change for
+// each of them.
+func (r *replay) savings(list []causes.Cause) error {
+	again := r.again()
+	var tried []*causes.Cause
+	for i := range list {
+		c := &list[i]
+		switch c.Class {
+		case causes.Chain:
+			c.BoundS = seconds(r.runtime() - r.mostUseful())
+		case causes.Imbalance, causes.Varying, causes.Order:
+			if c.Share >= leastShare && len(tried) < maxChanges {
+				again.changes = append(again.changes, again.without(c))
+				tried = append(tried, c)
+			}
+		}
+	}
+	if len(tried) == 0 {
+		return nil
+	}
+	if err := again.all(); err != nil {
+		return err
+	}
+	for i, c := range tried {
+		saves := max(seconds(r.runtime()-again.runtimeWith(i)), 0)
+		c.SavesS = &saves
+	}
+	return nil
+}
+
+// runtimeWith returns the run time with a change, in ns.
+func (r *replay) runtimeWith(change int) int64 {
+	var last int64
+	for _, p := range r.processes {
+		last = max(last, p.endOn(1+change, r.start))
+	}
+	return last
+}
+
+// mostUseful returns the computing of the rank that computes longest, in ns. However early the others
+// are, the run takes as long.
+func (r *replay) mostUseful() int64 {
+	var most int64
+	for _, p := range r.processes {
+		most = max(most, p.useful())
+	}
+	return most
+}
+
+// without returns the change that takes a cause out:
+//   - imbalance: the bursts of the ranks named are scaled to the mean of the ranks that have any. If
+//     only they have any, all ranks share the work: the others do their part before the calls in which
+//     they wait.
+//   - varying work: each burst takes the mean of its rank.
+//   - order: the burst comes after the sends and the posted receives behind it.
+func (r *replay) without(c *causes.Cause) change {
+	ch := change{burstKey: r.stops.burst(c.Burst), put: c.Class == causes.Order, ranks: make([]rankChange, len(r.processes))}
+	have := make([]burstSum, len(r.processes)) // in the first replay
+	n, all := 0, int64(0)
+	for i, p := range r.first.processes {
+		if sum := p.bursts[r.first.stops.burst(c.Burst)]; sum != nil {
+			have[i] = *sum
+			n++
+			all += sum.ns
+		}
+	}
+	if c.Alone {
+		n = len(r.processes)
+	}
+	mean := float64(all) / float64(max(n, 1))
+	for i, p := range r.processes {
+		x := &ch.ranks[i]
+		switch {
+		case have[i].count == 0:
+			if c.Alone && c.Class == causes.Imbalance {
+				r.takesOver(x, p, c, mean)
+			}
+		case c.Class == causes.Varying:
+			*x = rankChange{changed: true, constant: float64(have[i].ns) / float64(have[i].count)}
+		case c.Class == causes.Order:
+			x.changed = slices.ContainsFunc(c.Ranks, func(k causes.RankCost) bool { return k.Rank == int(p.rank) })
+		case c.Named.Contains(int(p.rank)):
+			*x = rankChange{changed: true, scale: mean / float64(have[i].ns)}
+		}
+	}
+	return ch
+}
+
+// takesOver adds work of some ns in all to a rank, before the calls in which it waits most for those
+// that did the work alone.
+func (r *replay) takesOver(x *rankChange, p *replayedRank, c *causes.Cause, ns float64) {
+	for _, s := range c.Seen { // the largest cost first
+		if !s.Ranks.Contains(int(p.rank)) {
+			continue
+		}
+		n := uint64(0)
+		first := r.first.stops.index(s.Call, s.Callsite)
+		for key, sum := range r.first.processes[p.index].bursts {
+			if key.after == first {
+				n += sum.count
+			}
+		}
+		if n > 0 {
+			x.extra, x.at = ns/float64(n), r.stops.index(s.Call, s.Callsite)
+			return
+		}
+	}
+}
