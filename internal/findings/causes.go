@@ -271,7 +271,7 @@ func (g *causeGroup) alone() bool {
 func (g *causeGroup) saves(j *facts) (s float64, replayed bool) {
 	most := g.share * j.trace.Runtime
 	if g.rule == SerialChain {
-		return max(0, min(most, j.trace.POP.Runtime-j.trace.POP.UsefulMax)), false
+		return max(0, min(most, g.parts[0].BoundS)), false
 	}
 	for i := range g.parts {
 		if g.parts[i].SavesS == nil {

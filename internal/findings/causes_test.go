@@ -64,7 +64,7 @@ var (
 	varying    = causeOf(causes.Varying, 0.3, profile.RankSetOf(0, 1, 2, 3), profile.RankSetOf(0, 1, 2, 3), sumAt, trace.WaitAtNxN)
 	lateSends  = causeOf(causes.Order, 0.3, pair, profile.RankSetOf(0, 2), haloAt, trace.LateSender)
 	latePosts  = causeOf(causes.Order, 0.3, rank1, rank0, sendAt, trace.LateReceiver)
-	inTurn     = causeOf(causes.Chain, 0.3, profile.RankSetOf(0, 1, 2), rest, recvAt, trace.LateSender)
+	inTurn     = with(causeOf(causes.Chain, 0.3, profile.RankSetOf(0, 1, 2), rest, recvAt, trace.LateSender), func(c *causes.Cause) { c.BoundS = 2.5 })
 	inOneCall  = with(causeOf(causes.InCall, 0.3, rank0, rest, recvAt, trace.LateSender), func(c *causes.Cause) { c.Burst, c.Call = nil, &recvAt })
 	ofPrograms = with(imbalance, func(c *causes.Cause) { c.From, c.To = "ocean", "atmos" })
 )
@@ -151,9 +151,9 @@ var causeTests = []struct {
 			Try:   "Call MPI more often on rank 1, or let MPI make progress in a thread. At most 3.00 s shorter.",
 			Cause: "rank 1 computes before it calls MPI again"}},
 	{name: "chain", causes: []causes.Cause{inTurn}, nearly: inTurn, nearlyChange: func(_ *aggregate.Summary, r *trace.Result) { r.POP.Serialisation = 0.8 },
-		want: Finding{Rule: SerialChain, Ranks: profile.RankSetOf(0, 1, 2), SavesS: 3,
+		want: Finding{Rule: SerialChain, Ranks: profile.RankSetOf(0, 1, 2), SavesS: 2.5,
 			Text:  "Ranks 0-2 compute one after the other, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
-			Try:   "Split the data into blocks, and send each block as soon as it is computed. At most 3.00 s shorter.",
+			Try:   "Split the data into blocks, and send each block as soon as it is computed. At most 2.50 s shorter.",
 			Cause: "ranks 0-2 compute one after the other"}},
 	{name: "hot rank", causes: []causes.Cause{inOneCall}, nearly: with(inOneCall, func(c *causes.Cause) {
 		c.Ranks = []causes.RankCost{{Rank: 0, CostNs: c.CostNs / 2}, {Rank: 1, CostNs: c.CostNs / 2}}
