@@ -100,9 +100,6 @@ func between(b *causes.Burst) string {
 	return b.String()
 }
 
-// minor is the part of a cost below which a place is not worth a word.
-const minor = 0.05
-
 // where returns where the bursts of the group are: the one that costs most, and how many others.
 func (g *causeGroup) where() string {
 	shares := map[causes.Burst]float64{}
@@ -132,8 +129,12 @@ func (g *causeGroup) within(sentence string) string {
 	return fmt.Sprintf("Within %s, %s", g.to, lowerFirst(sentence))
 }
 
-// muchMore is the least ratio of the work of ranks to that of others that is told.
-const muchMore = 1.2
+// The ratio of the work of ranks to that of others is told if it is at least muchMore. From nearlyAll on, the
+// others have hardly any.
+const (
+	muchMore  = 1.2
+	nearlyAll = 100
+)
 
 func (g *causeGroup) imbalance(j *facts, f *Finding) {
 	f.Try = fmt.Sprintf("Move work off %s.", g.ranks)
@@ -146,7 +147,11 @@ func (g *causeGroup) imbalance(j *facts, f *Finding) {
 	f.Text = g.within(fmt.Sprintf("%s %s longer than the others, %s.", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
 	f.Cause = fmt.Sprintf("%s %s longer than the others %s", g.ranks, verb(g.ranks, "compute"), between(f.Burst))
 	if ratio, others := j.workRatio(g.ranks, g.to); ratio >= muchMore {
-		f.Cause = fmt.Sprintf("%s %s %s times the work of %s", g.ranks, either(g.ranks, "has", "have"), times(ratio), either(others, others.String(), "the others"))
+		amount := fmt.Sprintf("%s times the work of %s", times(ratio), either(others, others.String(), "the others"))
+		if ratio >= nearlyAll {
+			amount = "nearly all of the work"
+		}
+		f.Cause = fmt.Sprintf("%s %s %s", g.ranks, either(g.ranks, "has", "have"), amount)
 		f.Text = g.within(strings.ToUpper(f.Cause[:1]) + f.Cause[1:] + fmt.Sprintf(". %s for what %s, %s.", either(others, "It waits", "They wait"), either(g.ranks, "this rank computes", "these ranks compute"), g.where()))
 	}
 }
@@ -276,6 +281,10 @@ func (g *causeGroup) hotRank(j *facts, f *Finding) {
 	f.Text = g.within(fmt.Sprintf("%s is in %s while others wait for it.", sentence(g.ranks), c.String()))
 	f.Cause = fmt.Sprintf("%s is in %s while others wait for it", g.ranks, c)
 	switch {
+	case profile.TraitsOf(c.Call).Any(profile.TraitInitializes):
+		f.Text = g.within(fmt.Sprintf("%s leaves MPI_Init later than the others.", sentence(g.ranks)))
+		f.Cause = fmt.Sprintf("%s leaves MPI_Init later than the others", g.ranks)
+		f.Try = "See how the launcher starts the ranks. A longer run loses no more time to this."
 	case strings.HasPrefix(c.Call, "File_"):
 		f.Try = "Let all ranks read and write together (collective calls), or let the others go on meanwhile."
 	case profile.SetsUp(c.Call):
@@ -303,12 +312,15 @@ func (f *Finding) savingText(j *facts, other *Finding) string {
 	case f.SavesS >= most/2:
 		return fmt.Sprintf(" This saves %s.", seconds(f.SavesS))
 	}
-	with := "other causes"
+	alone, with := "nothing", "other causes"
+	if f.SavesS >= minor*most {
+		alone = seconds(f.SavesS)
+	}
 	if other != nil {
 		with = "the " + string(other.Rule)
 		if len(other.Ranks) > 0 {
 			with += " of " + other.Ranks.String()
 		}
 	}
-	return fmt.Sprintf(" Alone this saves %s; more only together with %s.", seconds(f.SavesS), with)
+	return fmt.Sprintf(" Alone this saves %s; more only together with %s.", alone, with)
 }

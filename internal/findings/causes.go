@@ -2,6 +2,7 @@ package findings
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/internal/causes"
@@ -42,15 +43,20 @@ type causeGroups struct {
 }
 
 // add adds a part to the group of a rule and of the ranks that cause it. What differs in waits has a group
-// of its own.
+// of its own. The ranks of a group are those of its largest part; ranks that are nearly the same, because
+// the same rank causes most, have the same group.
 func (g *causeGroups) add(rule Rule, ranks profile.RankSet, waits string, p causePart) {
 	key := causeKey{rule, p.From, p.To, keyOf(ranks), waits}
-	group := g.of[key]
+	nearly := key
+	if nearly.ranks = ""; len(ranks) > 0 && len(p.Ranks) > 0 {
+		nearly.ranks = fmt.Sprint("mostly ", p.Ranks[0].Rank)
+	}
+	group := cmp.Or(g.of[key], g.of[nearly])
 	if group == nil {
 		group = &causeGroup{rule: rule, from: p.From, to: p.To, ranks: ranks}
-		g.of[key] = group
 		g.list = append(g.list, group)
 	}
+	g.of[key], g.of[nearly] = group, group
 	group.share += p.share
 	group.parts = append(group.parts, p)
 }
@@ -79,7 +85,7 @@ func (j *facts) causeGroups() []*causeGroup {
 		case c.Class == causes.Order:
 			addOrder(groups, all)
 		case c.Class == causes.Chain && j.serial():
-			groups.add(SerialChain, c.Named, "", all)
+			groups.add(SerialChain, nil, "", all)
 		case c.Class == causes.InCall && !j.noCore() && mostly(c) != nil:
 			groups.add(HotRank, mostly(c), "", all)
 		}
@@ -87,9 +93,26 @@ func (j *facts) causeGroups() []*causeGroup {
 	for _, g := range groups.list {
 		slices.SortStableFunc(g.parts, func(a, b causePart) int { return cmp.Compare(b.share, a.share) })
 		g.seen = g.bySite()
+		if g.rule == SerialChain {
+			g.ranks = g.named()
+		}
 	}
 	return groups.list
 }
+
+// named returns the ranks of the parts.
+func (g *causeGroup) named() profile.RankSet {
+	var ranks []int
+	for _, p := range g.parts {
+		if p.share >= minor*g.share {
+			ranks = slices.AppendSeq(ranks, p.Named.All())
+		}
+	}
+	return profile.RankSetOf(ranks...)
+}
+
+// minor is the part of a cost below which a place, or a rank, is not worth a word.
+const minor = 0.05
 
 // mostly returns the rank that causes more than half of the cost; nil if there is none.
 func mostly(c *causes.Cause) profile.RankSet {
@@ -273,11 +296,14 @@ func (g *causeGroup) saves(j *facts) (s float64, replayed bool) {
 	if g.rule == SerialChain {
 		return max(0, min(most, g.parts[0].BoundS)), false
 	}
+	known := 0.0 // the replay tries large causes only
 	for i := range g.parts {
-		if g.parts[i].SavesS == nil {
-			return most, false
+		if p := &g.parts[i]; p.SavesS != nil {
+			s, known = s+*p.SavesS, known+p.share
 		}
-		s += *g.parts[i].SavesS
+	}
+	if known < mostlyKnown*g.share || known == 0 {
+		return most, false
 	}
 	return max(0, min(most, s)), true
 }

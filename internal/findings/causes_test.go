@@ -162,6 +162,12 @@ var causeTests = []struct {
 			Text:  "Rank 0 is in Recv at solve app.f90:10 while others wait for it. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
 			Try:   "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks. At most 3.00 s shorter.",
 			Cause: "rank 0 is in Recv at solve app.f90:10 while others wait for it"}},
+	{name: "late start", nearly: small(inOneCall),
+		causes: []causes.Cause{with(inOneCall, func(c *causes.Cause) { c.Call = &causes.Stop{Call: "Init"} })},
+		want: Finding{Rule: HotRank, Ranks: rank0, SavesS: 3,
+			Text:  "Rank 0 leaves MPI_Init later than the others. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
+			Try:   "See how the launcher starts the ranks. A longer run loses no more time to this. At most 3.00 s shorter.",
+			Cause: "rank 0 leaves MPI_Init later than the others"}},
 	{name: "slow in a collective", nearly: small(inOneCall),
 		causes: []causes.Cause{with(inOneCall, func(c *causes.Cause) { c.Call = &sumAt })},
 		want: Finding{Rule: HotRank, Ranks: rank0, SavesS: 3,
@@ -227,13 +233,16 @@ func sendsOf(bytes uint64) func(*aggregate.Summary, *trace.Result) {
 func TestCausesOfOneFinding(t *testing.T) {
 	elsewhere := with(small(imbalance), func(c *causes.Cause) { c.Burst, c.Seen[0].Stop = &causes.Burst{Before: sumAt, After: recvAt}, haloAt })
 	minor := with(elsewhere, func(c *causes.Cause) { c.CostNs, c.Share, c.Seen[0].CostNs = c.CostNs/2, c.Share/2, c.CostNs/2 })
-	others := with(elsewhere, func(c *causes.Cause) { c.Named = rank1 })
+	others := with(elsewhere, func(c *causes.Cause) { c.Named, c.Ranks = rank1, []causes.RankCost{{Rank: 1, CostNs: c.CostNs}} })
+	nearly := with(elsewhere, func(c *causes.Cause) { c.Named = profile.RankSetOf(0, 2) })
 	for _, test := range []struct {
 		name string
 		more causes.Cause
 		want string
 	}{
 		{"same ranks", elsewhere, "Rank 0 computes longer than the others, most between Recv at solve app.f90:10 and Send at solve app.f90:31, and at 1 other place. " +
+			"You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7, and 760 ms at 1 other place."},
+		{"nearly the same ranks", nearly, "Rank 0 computes longer than the others, most between Recv at solve app.f90:10 and Send at solve app.f90:31, and at 1 other place. " +
 			"You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7, and 760 ms at 1 other place."},
 		{"hardly any time", minor, "Rank 0 computes longer than the others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
 		{"other ranks", others, "Rank 0 computes longer than the others, between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
@@ -252,7 +261,7 @@ func TestOnlyTogether(t *testing.T) {
 	for saved, want := range map[float64]string{
 		1.6:  "Move work off rank 0. This saves 1.60 s.",
 		1.4:  "Move work off rank 0. Alone this saves 1.40 s; more only together with the late sender of ranks 1, 3.",
-		-0.2: "Move work off rank 0. Alone this saves 0 ns; more only together with the late sender of ranks 1, 3.",
+		-0.2: "Move work off rank 0. Alone this saves nothing; more only together with the late sender of ranks 1, 3.",
 		3.1:  "Move work off rank 0. This saves 3.00 s.", // 30 % of 10 s is the most
 	} {
 		s, traced := waitingJob()
