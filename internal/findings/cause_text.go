@@ -287,18 +287,13 @@ func (g *causeGroup) hotRank(j *facts, f *Finding) {
 		f.Try = "See how the launcher starts the ranks. A longer run loses no more time to this."
 	case strings.HasPrefix(c.Call, "File_"):
 		f.Try = "Let all ranks read and write together (collective calls), or let the others go on meanwhile."
-	case profile.SetsUp(c.Call):
+	case profile.MakesObject(c.Call):
 		f.Try = "Create it once, before the loop."
-	case j.isCollective(c.Call):
-		f.Try = fmt.Sprintf("See why this call takes longer on %s than on others: its core, its node, its network.", g.ranks)
-	default:
+	case slices.ContainsFunc(j.Calls, func(t aggregate.CallTotals) bool { return t.Call == c.Call && pointToPoint(&t) }):
 		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
+	default:
+		f.Try = fmt.Sprintf("See why this call takes longer on %s than on others: its data, its core, its network.", g.ranks)
 	}
-}
-
-// isCollective reports whether a call is a collective.
-func (j *facts) isCollective(call string) bool {
-	return slices.ContainsFunc(j.CallSites, func(c aggregate.CallSite) bool { return c.Call == call && collective(&c) })
 }
 
 // savingText says what the finding could save, if it is alone. other is the largest other cause of waits.

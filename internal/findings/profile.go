@@ -269,11 +269,16 @@ func smallMessages(j *facts) *Finding {
 func (j *facts) pointToPointNs() (sum float64) {
 	for i := range j.Calls {
 		c := &j.Calls[i]
-		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
+		if pointToPoint(c) {
 			sum += float64(c.OwnNs)
 		}
 	}
 	return sum
+}
+
+// pointToPoint reports whether a call sends or receives point-to-point, or completes requests.
+func pointToPoint(c *aggregate.CallTotals) bool {
+	return c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes)
 }
 
 // leastNs returns the shortest time of a call.
@@ -478,7 +483,7 @@ func busyPolling(j *facts) *Finding {
 			calls += c.Calls
 			ns += float64(c.OwnNs)
 		}
-		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
+		if pointToPoint(c) {
 			messages += c.Received.Messages
 		}
 	}
