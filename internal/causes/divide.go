@@ -211,12 +211,19 @@ type rest struct {
 // portions divides total among the weights, in whole numbers by largest remainder. Of equal
 // remainders, the first gets more. It gives nothing if no weight is above 0.
 func (p *portioner) portions(total int64, weights, out []int64) {
-	sum := int64(0)
-	for _, w := range weights {
+	sum, some := int64(0), 0
+	for i, w := range weights {
 		sum += w
+		if w > 0 {
+			some = i
+		}
 	}
 	clear(out)
-	if sum == 0 {
+	switch {
+	case sum == 0:
+		return
+	case weights[some] == sum: // the usual case
+		out[some] = total
 		return
 	}
 	left := total

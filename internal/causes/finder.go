@@ -18,6 +18,7 @@ import (
 // Times are ns since any moment.
 type Finder struct {
 	lanes  []lane
+	room   int   // number of segments that a lane keeps
 	last   int32 // the lane for which lanes that end early wait; -1 if there is none
 	bursts burstNumbers
 	// Each walker has sums of its own, for the waits of some of the lanes.
@@ -71,9 +72,9 @@ func (w *wait) long() int64 { return w.End - w.Start }
 // the memory, in bytes, that segments and sums may need.
 func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
 	f := &Finder{lanes: make([]lane, len(lanes)), last: -1}
-	room := ringRoom(budget/2, len(lanes))
+	f.room = ringRoom(budget/2, len(lanes))
 	for i, l := range lanes {
-		f.lanes[i] = lane{Lane: l, known: l.Begin, ring: ring{begin: l.Begin, most: room}, before: InitStop}
+		f.lanes[i] = lane{Lane: l, known: l.Begin, ring: ring{begin: l.Begin, most: f.room}, before: InitStop}
 		if l.Main && (f.last < 0 || l.End > f.lanes[f.last].End) {
 			f.last = int32(i)
 		}
@@ -83,6 +84,10 @@ func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
 	}
 	return f
 }
+
+// Calls returns how many calls of a lane may be added before waits are explained. With more, the
+// segments that an explanation needs may be gone.
+func (f *Finder) Calls() int { return f.room / 8 }
 
 // Call adds a call of a lane, made at a stop, with the waits in it.
 func (f *Finder) Call(at int32, start, end int64, stop int32, waits []Wait) {

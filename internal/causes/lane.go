@@ -78,14 +78,20 @@ func (r *ring) start(i int) int64 {
 }
 
 // find returns the index of the segment that ends at t or contains t, which is later than the
-// start of the oldest and not later than the end of the newest segment.
-func (r *ring) find(t int64) int {
-	// Most are among the newest: go back in growing steps.
-	high := r.added - 1
-	low, oldest := high, r.oldest()
-	for step := 1; low > oldest && r.start(low) >= t; step *= 2 {
-		high = low - 1
-		low = max(low-step, oldest)
+// start of the oldest and not later than the end of the newest segment. It looks around an index
+// first.
+func (r *ring) find(t int64, around int) int {
+	oldest, newest := r.oldest(), r.added-1
+	low := min(max(around, oldest), newest)
+	high := low
+	if r.at(low).end < t {
+		for step := 1; r.at(high).end < t; step *= 2 {
+			low, high = high+1, min(high+step, newest)
+		}
+	} else {
+		for step := 1; low > oldest && r.start(low) >= t; step *= 2 {
+			high, low = low-1, max(low-step, oldest)
+		}
 	}
 	for low < high {
 		if middle := int(uint(low+high) / 2); r.at(middle).end < t {

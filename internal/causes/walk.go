@@ -43,10 +43,11 @@ type kindSum struct {
 // walker walks along the two paths of a wait. It is used for one wait after the other.
 type walker struct {
 	f           *Finder
-	late, early path // from the lane that is waited for, and from the one that waits
-	visit       int  // number of the walk
-	jumps       int  // number of chains of jumps so far
-	seen        []int
+	late, early path  // from the lane that is waited for, and from the one that waits
+	visit       int   // number of the walk
+	jumps       int   // number of chains of jumps so far
+	seen        []int // number of the chain of jumps that came to a lane last, by lane
+	near        []int // index of the segment that was found last, by lane
 	byKind      []kindSum
 	kinds       []kind // those of the walk, in order
 	steps       []step // of the late path
@@ -68,7 +69,7 @@ type blockedWait struct {
 }
 
 func newWalker(f *Finder, budget int, scratch *Scratch) *walker {
-	return &walker{f: f, seen: make([]int, len(f.lanes)), byLane: make([]laneSum, len(f.lanes)), sums: newSums(budget, f.lanes, scratch)}
+	return &walker{f: f, seen: make([]int, len(f.lanes)), near: make([]int, len(f.lanes)), byLane: make([]laneSum, len(f.lanes)), sums: newSums(budget, f.lanes, scratch)}
 }
 
 // explain finds the causes of the waits that are ready. If a lane that a walk needs is not known yet,
@@ -149,7 +150,8 @@ func (w *walker) settle(p *path) outcome {
 		case p.time <= l.start(oldest):
 			return cut
 		}
-		p.index = l.find(p.time)
+		p.index = l.find(p.time, w.near[p.lane])
+		w.near[p.lane] = p.index
 		s := l.at(p.index)
 		switch {
 		case s.kind == unknownKind:

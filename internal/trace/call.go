@@ -58,7 +58,7 @@ func (r *replay) begin(e *event) *call {
 			r.leave(before)
 			r.close(before)
 		}
-		r.compute(l, e.kind.stop, e.kind.pays(), burst)
+		r.compute(l, e.kind, burst)
 	}
 	r.came(l, e)
 	l.last, l.stop = max(l.last, e.end), e.kind.stop
@@ -194,13 +194,18 @@ func slack(a, b *replayedRank) int64 {
 	return corrected
 }
 
-// compute moves the clocks of a lane over a burst of ns before a stop. pays is that of the call there.
-func (r *replay) compute(l *lane, to int32, pays bool, ns int64) {
+// compute moves the clocks of a lane over a burst of ns before a call. to is nil at the end of the
+// process.
+func (r *replay) compute(l *lane, to *kind, ns int64) {
 	l.now[idealNetwork] += ns
+	stop := finalized
+	if to != nil {
+		stop = to.stop
+	}
 	for i := range r.changes {
 		ch, now, owed := &r.changes[i], &l.now[i+1], &l.owed[i+1]
-		takes, later := ch.burst(l.process.index, burstKey{l.stop, to}, ns)
-		if later == 0 && pays {
+		takes, later := ch.burst(l.process.index, burstKey{l.stop, stop}, ns)
+		if *owed > 0 && (later > 0 || to == nil || to.after(ns, *owed)) {
 			*now += *owed
 			*owed = 0
 		}
@@ -209,21 +214,29 @@ func (r *replay) compute(l *lane, to int32, pays bool, ns int64) {
 	}
 }
 
-// pays reports whether computing that a change put off is done at the latest in this call: a call
-// that only sends, or posts a receive, comes before it.
-func (k *kind) pays() bool { return k.blocks && (k.operation != sendCall || k.exchange) }
+// after reports whether a call comes after the computing that a change put off. Before it come sends,
+// and the receives that follow without much computing: they could all be posted before.
+func (k *kind) after(burst, owed int64) bool {
+	const much = 16 // part of what is owed
+	switch {
+	case !k.blocks, k.operation == sendCall && !k.exchange:
+		return false
+	case k.operation == receiveCall:
+		return burst > owed/much
+	}
+	return true
+}
 
-// leave moves the clocks of a lane to the end of its last call.
+// leave moves the clocks of a lane to the end of its last call. While it waits, it does computing that
+// was put off.
 func (r *replay) leave(c *call) {
 	l := c.lane
 	l.now[idealNetwork] = max(l.now[idealNetwork], c.causes[idealNetwork])
 	cost := max(c.left()-max(c.entered, c.until), 0)
 	for i := 1; i <= len(r.changes); i++ {
-		if c.kind.pays() {
-			l.now[i] += l.owed[i]
-			l.owed[i] = 0
-		}
-		l.now[i] = max(l.now[i], c.causes[i]) + cost
+		waits := max(c.causes[i]-l.now[i], 0)
+		l.owed[i] -= min(waits, l.owed[i])
+		l.now[i] += waits + cost
 	}
 }
 

@@ -5,22 +5,31 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// causesMemory is about what finding causes may need in memory, in bytes.
-const causesMemory = 128 << 20
+// causesMemory limits what finding causes needs in memory.
+type causesMemory struct {
+	waits int // number of waits that are kept for the pass
+	bytes int // about what the pass itself needs
+}
 
-// newScratch returns a temporary file for waits.
-func newScratch() *causes.Scratch {
-	return causes.NewScratch(func() (causes.ScratchFile, error) { return atomicfile.Unnamed("") })
+var usualMemory = causesMemory{waits: 1_000_000, bytes: 128 << 20}
+
+// limits returns the limits of memory.
+func (o *Options) limits() causesMemory {
+	if o.memory != nil {
+		return *o.memory
+	}
+	return usualMemory
 }
 
 // log writes down a wait in an event for the pass that finds causes. The wait begins so many ns after the start of the event.
 func (r *replay) log(w *cause, l *lane, event, offset, long int64, pattern uint32) {
-	r.logged.add(l.process.index, loggedWait{event, offset, long, w.lane.id, pattern})
+	if r.logged != nil {
+		r.logged.add(l.process.index, loggedWait{event, offset, long, w.lane.id, pattern})
+	}
 }
 
 // causePass finds the causes of the waits. It reads the traces again and merges their calls with the
@@ -116,7 +125,7 @@ func (c *causePass) start() {
 		}
 		reader.advance()
 	}
-	c.finder = causes.NewFinder(lanes, causesMemory, r.scratch)
+	c.finder = causes.NewFinder(lanes, r.o.limits().bytes, r.logged.scratch)
 }
 
 // advance takes the next wait of the process.
@@ -132,19 +141,20 @@ func (c *causePass) all() error {
 	until, window := c.r.start, c.r.firstWindow
 	for more := true; more; {
 		more = false
-		first := int64(unknownTime)
+		first, farthest := int64(unknownTime), int64(unknownTime)
 		c.steps = 0
 		for _, reader := range c.readers {
-			next, err := c.run(reader, until)
-			if err != nil {
+			if err := c.run(reader, until); err != nil {
 				return err
 			}
-			first = min(first, next)
-			more = more || next != unknownTime
+			if !reader.batch.last {
+				more = true
+				first, farthest = min(first, reader.start(0)), min(farthest, reader.start(c.finder.Calls()))
+			}
 		}
 		c.finder.Advance(until)
-		window = c.r.adapted(window, c.steps)
-		until = max(until+window, first)
+		window = min(c.r.adapted(window, c.steps), c.r.runtime()+1)
+		until = max(min(until+window, farthest), first)
 	}
 	for _, reader := range c.readers {
 		if err := reader.waits.err; err != nil {
@@ -184,15 +194,20 @@ func (c *causeReader) feed(stop <-chan struct{}) {
 	}
 }
 
-// run passes the calls of a process that start by the given time to the finder. It returns when the
-// next one starts, or unknownTime at the end.
-func (c *causePass) run(reader *causeReader, until int64) (int64, error) {
+// start returns the start of the next event but n, or of the last one in the batch.
+func (c *causeReader) start(n int) int64 {
+	all := c.batch.events.Start
+	return all[min(c.at+n, len(all)-1)]
+}
+
+// run passes the calls of a process that start by the given time to the finder.
+func (c *causePass) run(reader *causeReader, until int64) error {
 	for !reader.batch.last {
 		if e := reader.batch.events; e != nil {
 			n := e.Len()
 			for ; reader.at < n; reader.at++ {
 				if e.Start[reader.at] > until {
-					return e.Start[reader.at], nil
+					return nil
 				}
 				c.steps++
 				c.call(reader, e)
@@ -202,7 +217,7 @@ func (c *causePass) run(reader *causeReader, until int64) (int64, error) {
 		}
 		reader.batch, reader.at = <-reader.batches, 0
 		if reader.batch.err != nil {
-			return 0, reader.batch.err
+			return reader.batch.err
 		}
 		c.newKinds(reader)
 		if reader.batch.last {
@@ -211,7 +226,7 @@ func (c *causePass) run(reader *causeReader, until int64) (int64, error) {
 			}
 		}
 	}
-	return unknownTime, nil
+	return nil
 }
 
 // newKinds prepares for the kinds of a batch.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/jobs"
@@ -264,5 +266,21 @@ func checkScheduled(t *testing.T, s *synth.Schedule, sources []profile.EventSour
 	}
 	if sum != want {
 		t.Errorf("costs add up to %d ns, scheduled %d", sum, want)
+	}
+}
+
+// TestSpilledCauses requires the same causes if waits and sums do not fit into memory.
+func TestSpilledCauses(t *testing.T) {
+	halo := synth.NewHalo(9, 60)
+	halo.Late = []synth.Late{{Rank: 5, Step: 10, By: 50 * time.Millisecond}, {Rank: 2, Step: 20, By: time.Millisecond}}
+	for _, sources := range [][]profile.EventSource{halo.Sources(),
+		synth.NewSchedule("spilled", 8, randomPlan(7, true)).Sources(), folded(t, synth.NewSchedule("folded", 8, randomPlan(8, false)).Sources())} {
+		want := analyzed(t, sources, Options{})
+		for _, waits := range []int{1, 3, 50} {
+			got := analyzed(t, sources, Options{memory: &causesMemory{waits: waits, bytes: 40_000}})
+			if diff := gocmp.Diff(want.Causes, got.Causes); diff != "" {
+				t.Errorf("%d waits in memory (-want +got):\n%s", waits, diff)
+			}
+		}
 	}
 }

@@ -5,8 +5,8 @@ import "math"
 // change is what becomes of the bursts of one kind if a cause is taken out.
 type change struct {
 	burstKey
-	put   bool         // off, until the rank has sent or posted its receives
-	ranks []rankChange // by index in replay.processes
+	putOff bool         // until the rank has sent, or posted its receives
+	ranks  []rankChange // by index in replay.processes
 }
 
 // rankChange is what becomes of the bursts of one rank.
@@ -27,7 +27,7 @@ func (ch *change) burst(process int, key burstKey, ns int64) (takes, later int64
 		return ns + round(x.extra), 0
 	case !x.changed || key != ch.burstKey:
 		return ns, 0
-	case ch.put:
+	case ch.putOff:
 		return 0, ns
 	}
 	return round(float64(ns)*x.scale + x.constant), 0

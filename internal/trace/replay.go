@@ -1,9 +1,6 @@
 package trace
 
-import (
-	"github.com/mpitrace/mpitrace/internal/causes"
-	"github.com/mpitrace/mpitrace/profile"
-)
+import "github.com/mpitrace/mpitrace/profile"
 
 // replay is the state of an analysis.
 type replay struct {
@@ -47,8 +44,7 @@ type replay struct {
 	waits     waits
 	receivers undecidedWaits[verdict] // possible waits for receivers
 	protocols protocols
-	logged    *waitLog
-	scratch   *causes.Scratch
+	logged    *waitLog // nil if no causes are found
 	frames    frames
 }
 
@@ -72,8 +68,6 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
 			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
 	}
-	r.scratch = newScratch()
-	r.logged = newWaitLog(len(sources), r.scratch)
 	for i, src := range sources {
 		t := src.Trace()
 		p := &replayedRank{index: i, rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, ownShare: t.Times().OwnShare(), resume: make(chan struct{}, 1),
@@ -144,7 +138,7 @@ func (r *replay) finish(l *lane) {
 		r.leave(l.call)
 		r.close(l.call)
 	}
-	r.compute(l, finalized, true, max(l.process.to()-l.last, 0))
+	r.compute(l, nil, max(l.process.to()-l.last, 0))
 }
 
 // drain replays each process up to the end of the round, as far as possible.

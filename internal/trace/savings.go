@@ -66,9 +66,9 @@ func (r *replay) mostUseful() int64 {
 //     only they have any, all ranks share the work: the others do their part before the calls in which
 //     they wait.
 //   - varying work: each burst takes the mean of its rank.
-//   - order: the burst comes after the sends and the posted receives behind it.
+//   - order: the burst comes after the sends behind it, and after its receives have been posted.
 func (r *replay) without(c *causes.Cause) change {
-	ch := change{burstKey: r.stops.burst(c.Burst), put: c.Class == causes.Order, ranks: make([]rankChange, len(r.processes))}
+	ch := change{burstKey: r.stops.burst(c.Burst), putOff: c.Class == causes.Order, ranks: make([]rankChange, len(r.processes))}
 	have := make([]burstSum, len(r.processes)) // in the first replay
 	n, all := 0, int64(0)
 	for i, p := range r.first.processes {

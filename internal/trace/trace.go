@@ -23,6 +23,8 @@ type Options struct {
 	// Progress is called from time to time with the number of events that have
 	// been replayed. It may be nil.
 	Progress func(events uint64)
+	// memory limits what finding causes needs; nil for the usual limits.
+	memory *causesMemory
 }
 
 // Analyze analyses the traces of one job, one source per rank, in any order. It
@@ -40,6 +42,8 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := newReplay(sources, o)
+	r.logged = newWaitLog(len(sources), o.limits().waits)
+	defer r.logged.scratch.Close()
 	if err := r.all(); err != nil {
 		return nil, err
 	}
@@ -50,7 +54,6 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 		}
 	}
 	out := r.result(path)
-	defer r.scratch.Close()
 	if clocks != nil {
 		out.Clocks, out.ClockNotes = clocks, clocks.Lines()
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/causes"
 )
 
@@ -16,6 +17,7 @@ import (
 type waitLog struct {
 	of      [][]loggedWait // by index of the process, not sorted
 	held    int
+	most    int            // number of waits in memory
 	parts   [][]loggedPart // by index of the process, in the file
 	scratch *causes.Scratch
 	err     error
@@ -42,16 +44,14 @@ type loggedPart struct {
 	first int64 // event of the first wait
 }
 
-// mostLogged is how many waits are kept in memory: 40 MB.
-const mostLogged = 1_000_000
-
-func newWaitLog(processes int, scratch *causes.Scratch) *waitLog {
-	return &waitLog{of: make([][]loggedWait, processes), parts: make([][]loggedPart, processes), scratch: scratch, lateOf: map[any]uint32{}}
+func newWaitLog(processes, most int) *waitLog {
+	scratch := causes.NewScratch(func() (causes.ScratchFile, error) { return atomicfile.Unnamed("") })
+	return &waitLog{of: make([][]loggedWait, processes), parts: make([][]loggedPart, processes), most: most, scratch: scratch, lateOf: map[any]uint32{}}
 }
 
 func (l *waitLog) add(process int, w loggedWait) {
 	l.of[process] = append(l.of[process], w)
-	if l.held++; l.held >= mostLogged {
+	if l.held++; l.held >= l.most {
 		l.flush()
 	}
 }
@@ -59,6 +59,9 @@ func (l *waitLog) add(process int, w loggedWait) {
 // depends returns the number of a pattern that is known only after the replay. on is what it depends
 // on.
 func (l *waitLog) depends(on any, pattern func() Pattern) uint32 {
+	if l == nil {
+		return 0
+	}
 	n, ok := l.lateOf[on]
 	if !ok {
 		n = latePattern + uint32(len(l.late))

@@ -63,6 +63,7 @@ func CausedJobs() []Caused {
 		{Name: "in turn", Class: "varying-work", Ranks: []int{0, 1, 2, 3, 4, 5, 6, 7}, Before: atBarrier, After: atBarrier, Seen: atBarrier, plan: inTurn},
 		{Name: "late sender", Class: "order", Ranks: []int{0, 2, 4, 6}, Before: atBarrier, After: atSend, Seen: atRecv, plan: lateSender},
 		{Name: "late receiver", Class: "order", Ranks: []int{1, 3, 5, 7}, Before: atBarrier, After: atRecv, Seen: atSend, plan: lateReceiver},
+		{Name: "late receiver of all", Class: "order", Ranks: []int{0}, Alone: true, Before: atBarrier, After: atRecv, Seen: atSend, plan: lateReceiverOfAll},
 		{Name: "late root", Class: "imbalance", Ranks: []int{0}, Alone: true, Before: atBarrier, After: atBcast, Seen: atBcast, plan: lateRoot},
 		{Name: "server", Class: "imbalance", Ranks: []int{0}, Alone: true, Before: atRequest, After: atAnswer, Seen: atRecv, plan: server},
 		{Name: "log", Class: "imbalance", Ranks: []int{0}, Alone: true, Before: atLogBegins, After: atLogEnds, Seen: atAllreduce, plan: logOfOne},
@@ -203,6 +204,33 @@ func lateReceiver(p *Plan, out bool) {
 			p.Recv(atRecv.Line, p.Rank-1)
 			p.Work(1 * ms)
 		}
+	}
+}
+
+// lateReceiverOfAll: rank 0 receives from all others.
+func lateReceiverOfAll(p *Plan, out bool) {
+	for range causedSteps {
+		p.All("Barrier", atBarrier.Line)
+		if p.Rank > 0 {
+			p.Work(1 * ms)
+			p.Send(atSend.Line, 0, 2<<20)
+			p.Work(9 * ms)
+			continue
+		}
+		var requests []int
+		if out {
+			for from := 1; from < p.Ranks; from++ {
+				requests = append(requests, p.Irecv(atIrecv.Line, from))
+			}
+		}
+		p.Work(9 * ms)
+		if out {
+			p.Waitall(atWaitall.Line, requests...)
+		}
+		for from := 1; from < p.Ranks && !out; from++ {
+			p.Recv(atRecv.Line, from)
+		}
+		p.Work(1 * ms)
 	}
 }
 
