@@ -104,7 +104,7 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 		}
 		if err == nil && o.causes != "" {
 			err = export.WriteOutput(o.causes, o.force, func(w io.Writer) error {
-				return table.WriteCauses(w, filepath.Ext(o.causes), export.CauseRows(found.Causes))
+				return table.WriteCauses(w, filepath.Ext(o.causes), causeRows(found.Causes))
 			})
 		}
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 // TestCauses compares the table of causes as text with its rows, and checks that the other formats are what
 // their extensions say.
 func TestCauses(t *testing.T) {
-	rows := []Cause{
+	rows := []CauseRow{
 		{Number: 1, Class: "imbalance", Rank: 3, Named: true, CostNs: 5_000_000_001, Before: &CauseStop{"Init", ""}, After: &CauseStop{"Send", "f a.c:9"}},
 		{Number: 2, Class: "call", Rank: 0, CostNs: 7, Call: &CauseStop{"Recv", "g a.c:1"}, FromProgram: "ocean", ToProgram: "atmos"},
 		{Number: 3, Class: "not-known", Rank: -1, CostNs: 1},

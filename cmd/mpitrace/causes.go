@@ -1,15 +1,15 @@
-package export
+package main
 
 import (
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/causes"
 )
 
-// CauseRows returns the rows of the table of causes.
-func CauseRows(list []causes.Cause) (rows []table.Cause) {
+// causeRows returns the rows of the table of causes.
+func causeRows(list []causes.Cause) (rows []table.CauseRow) {
 	for i := range list {
 		c := &list[i]
-		row := table.Cause{Number: i + 1, Class: c.Class.String(), FromProgram: c.From, ToProgram: c.To}
+		row := table.CauseRow{Number: i + 1, Class: c.Class.String(), FromProgram: c.From, ToProgram: c.To}
 		if c.Burst != nil {
 			row.Before, row.After = stopOf(&c.Burst.Before), stopOf(&c.Burst.After)
 		}
