@@ -303,6 +303,7 @@ func TestCFolders(t *testing.T) {
 // namesCalls are the places that name calls of MPI because they make these calls, or
 // look for them in a program. Whatever asks what a call does asks for its traits.
 var namesCalls = map[string]string{
+	"internal/causes/cause.go":      "Init and Finalize are the ends of a rank's own time",
 	"internal/launch/doctor.go":     "the calls of its own trial program",
 	"internal/launch/flavour.go":    "PMPI_Init is the sign of an MPI in a library",
 	"internal/launch/program.go":    "PMPI_Init is the sign of an MPI in a program",

@@ -55,6 +55,12 @@ type Stop struct {
 	Callsite string `json:"callsite,omitempty"`
 }
 
+// Begin and End are the stops at the ends of a rank's own time.
+var (
+	Begin = Stop{Call: "Init"}
+	End   = Stop{Call: "Finalize"}
+)
+
 // Burst is the kind of a stretch of computing: the calls before and after it.
 type Burst struct {
 	Before Stop `json:"before"`

@@ -11,15 +11,15 @@ import (
 
 // Names are the names of the numbers that a Finder was given.
 type Names struct {
-	Stops  []Stop  // those of InitStop and FinalizeStop come first
-	Places []Place // that of EndPlace comes first
-	Ranks  []Rank  // by Lane.Rank
+	Stops  []Stop      // those of InitStop and FinalizeStop come first
+	Places []WaitPlace // that of EndPlace comes first
+	Ranks  []Rank      // by RankThread.Rank
 	// Total is ranks × run time, in ns.
 	Total int64
 }
 
 // Place is where lanes wait.
-type Place struct {
+type WaitPlace struct {
 	Stop    int32
 	Pattern string
 	Slice   string
@@ -170,7 +170,7 @@ func (c *classes) longer(cells []cell) int64 {
 	for i := range cells {
 		sum += cells[i].longer
 	}
-	stops := c.f.bursts.stops[first.kind.number()]
+	stops := c.f.bursts.List[first.kind.number()]
 	causes, waits := c.f.lanes[first.causes].bursts.of(stops), c.f.lanes[first.waits].bursts.of(stops)
 	difference := causes.sum - waits.sum
 	if difference <= 0 || float64(difference) < certain*causes.error() {
@@ -295,7 +295,7 @@ func (c *classes) cause(key causeKey, s *causeSum, times burstTimes) Cause {
 		stop := c.names.Stops[key.kind.number()]
 		out.Call = &stop
 	default:
-		stops := c.f.bursts.stops[key.kind.number()]
+		stops := c.f.bursts.List[key.kind.number()]
 		out.Burst = &Burst{c.names.Stops[stops[0]], c.names.Stops[stops[1]]}
 	}
 	weighted := 0.0

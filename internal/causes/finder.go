@@ -18,9 +18,9 @@ import (
 // Times are ns since any moment.
 type Finder struct {
 	lanes  []lane
-	room   int   // number of segments that a lane keeps
-	last   int32 // the lane for which lanes that end early wait; -1 if there is none
-	bursts burstNumbers
+	room   int               // number of segments that a lane keeps
+	last   int32             // the lane for which lanes that end early wait; -1 if there is none
+	bursts Numbers[[2]int32] // of kinds of bursts: the stops before and after
 	// Each walker has sums of its own, for the waits of some of the lanes.
 	walkers [numWalkers]*walker
 	// pending are waits whose end all calls have not passed yet.
@@ -42,7 +42,7 @@ const (
 const EndPlace = 0
 
 // Lane is a thread of a rank.
-type Lane struct {
+type RankThread struct {
 	Rank       int32 // index of the rank
 	Begin, End int64 // the rank's end of MPI_Init and begin of MPI_Finalize, or its last known time
 	// Main says that the lane is the thread that ends with its rank. Others end with their last call.
@@ -52,7 +52,7 @@ type Lane struct {
 }
 
 // Wait is a wait in a call.
-type Wait struct {
+type LaneWait struct {
 	Start, End int64
 	For        int32 // the lane that is waited for
 	Place      int32 // number of the site and pattern of the wait
@@ -62,7 +62,7 @@ type Wait struct {
 
 // wait is a wait of a lane.
 type wait struct {
-	Wait
+	LaneWait
 	lane int32
 }
 
@@ -70,17 +70,17 @@ func (w *wait) long() int64 { return w.End - w.Start }
 
 // NewFinder returns a Finder for the lanes, of which those of a rank follow one another. budget is
 // the memory, in bytes, that segments and sums may need.
-func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
+func NewFinder(lanes []RankThread, budget int, overflow *Overflow) *Finder {
 	f := &Finder{lanes: make([]lane, len(lanes)), last: -1}
 	f.room = ringRoom(budget/2, len(lanes))
 	for i, l := range lanes {
-		f.lanes[i] = lane{Lane: l, known: l.Begin, ring: ring{begin: l.Begin, most: f.room}, before: InitStop}
+		f.lanes[i] = lane{RankThread: l, known: l.Begin, ring: ring{begin: l.Begin, most: f.room}, before: InitStop}
 		if l.Main && (f.last < 0 || l.End > f.lanes[f.last].End) {
 			f.last = int32(i)
 		}
 	}
 	for i := range f.walkers {
-		f.walkers[i] = newWalker(f, budget/2/numWalkers, scratch)
+		f.walkers[i] = newWalker(f, budget/2/numWalkers, overflow)
 	}
 	return f
 }
@@ -90,7 +90,7 @@ func NewFinder(lanes []Lane, budget int, scratch *Scratch) *Finder {
 func (f *Finder) Calls() int { return f.room / 8 }
 
 // Call adds a call of a lane, made at a stop, with the waits in it.
-func (f *Finder) Call(at int32, start, end int64, stop int32, waits []Wait) {
+func (f *Finder) Call(at int32, start, end int64, stop int32, waits []LaneWait) {
 	l := &f.lanes[at]
 	for _, w := range waits {
 		f.pending = append(f.pending, wait{w, at})
@@ -196,7 +196,7 @@ func (f *Finder) End(at int32) {
 		until := f.lanes[last].End
 		l.add(until, finalize, last)
 		if l.Main {
-			f.pending = append(f.pending, wait{Wait{Start: l.End, End: until, For: last, Place: EndPlace}, at})
+			f.pending = append(f.pending, wait{LaneWait{Start: l.End, End: until, For: last, Place: EndPlace}, at})
 		}
 	}
 	l.add(math.MaxInt64, finalize, noLane)

@@ -13,11 +13,11 @@ const ms = 1_000_000 // ns
 
 // A schedule says what each lane does.
 type schedule struct {
-	lanes  []Lane
+	lanes  []RankThread
 	calls  []scheduled // of each lane in order
 	names  Names
-	stops  map[Stop]int32
-	places map[Place]int32
+	stops  Numbers[Stop]
+	places Numbers[WaitPlace]
 	waited int64
 }
 
@@ -25,55 +25,35 @@ type schedule struct {
 type scheduled struct {
 	lane, stop int32
 	start, end int64
-	waits      []Wait
+	waits      []LaneWait
 }
 
 // newSchedule returns a schedule of ranks with one lane each, which begin at 0.
 func newSchedule(ranks int) *schedule {
-	s := &schedule{stops: map[Stop]int32{}, places: map[Place]int32{}}
-	s.stop(Stop{Call: "Init"})
-	s.stop(Stop{Call: "Finalize"})
-	s.place(Place{Stop: FinalizeStop, Pattern: EndedEarly})
+	s := &schedule{}
+	s.stops.Of(Begin)
+	s.stops.Of(End)
+	s.places.Of(WaitPlace{Stop: FinalizeStop, Pattern: EndedEarly})
 	for r := range ranks {
-		s.lanes = append(s.lanes, Lane{Rank: int32(r), Main: true})
+		s.lanes = append(s.lanes, RankThread{Rank: int32(r), Main: true})
 		s.names.Ranks = append(s.names.Ranks, Rank{Number: r, Own: 1})
 	}
 	return s
 }
 
-func (s *schedule) stop(at Stop) int32 {
-	n, ok := s.stops[at]
-	if !ok {
-		n = int32(len(s.names.Stops))
-		s.stops[at] = n
-		s.names.Stops = append(s.names.Stops, at)
-	}
-	return n
-}
-
-func (s *schedule) place(at Place) int32 {
-	n, ok := s.places[at]
-	if !ok {
-		n = int32(len(s.names.Places))
-		s.places[at] = n
-		s.names.Places = append(s.names.Places, at)
-	}
-	return n
-}
-
 // call adds a call. It waits from its start until the given time for a lane; if that is not after
 // its start it does not wait.
 func (s *schedule) call(lane int, site string, start, until, end int64, on int) {
-	stop := s.stop(Stop{Call: site})
+	stop := s.stops.Of(Stop{Call: site})
 	c := scheduled{lane: int32(lane), stop: stop, start: start, end: end}
 	if until > start {
-		c.waits = []Wait{{Start: start, End: until, For: int32(on), Place: s.place(Place{Stop: stop, Pattern: "late"})}}
+		c.waits = []LaneWait{{Start: start, End: until, For: int32(on), Place: s.places.Of(WaitPlace{Stop: stop, Pattern: "late"})}}
 		s.waited += until - start
 	}
 	s.calls = append(s.calls, c)
 }
 
-func noScratch() (ScratchFile, error) { return nil, errors.New("not expected") }
+func noOverflow() (OverflowFile, error) { return nil, errors.New("not expected") }
 
 // find returns what a Finder says about the schedule. The calls are added in steps of random length.
 func (s *schedule) find(t *testing.T, random *rand.Rand) (*Finder, []Cause) {
@@ -82,8 +62,9 @@ func (s *schedule) find(t *testing.T, random *rand.Rand) (*Finder, []Cause) {
 	for _, l := range s.lanes {
 		last = max(last, l.End)
 	}
+	s.names.Stops, s.names.Places = s.stops.List, s.places.List
 	s.names.Total = last * int64(len(s.names.Ranks))
-	f := NewFinder(s.lanes, 64<<20, NewScratch(noScratch))
+	f := NewFinder(s.lanes, 64<<20, NewOverflow(noOverflow))
 	calls := slices.Clone(s.calls)
 	slices.SortStableFunc(calls, func(a, b scheduled) int { return int(a.start - b.start) })
 	for at := int64(0); len(calls) > 0; {
@@ -160,7 +141,7 @@ func byHand(lanes [][]part) *schedule {
 				c := &s.calls[len(s.calls)-1]
 				c.end = end
 				if p.what == "wait" {
-					c.waits = []Wait{{Start: now, End: end, For: int32(p.on), Place: s.place(Place{Stop: c.stop, Pattern: "late"})}}
+					c.waits = []LaneWait{{Start: now, End: end, For: int32(p.on), Place: s.places.Of(WaitPlace{Stop: c.stop, Pattern: "late"})}}
 					s.waited += end - now
 				}
 			default:
@@ -196,7 +177,7 @@ func costsOf(f *Finder, names Names) map[cost]int64 {
 		if c.kind.isCall() {
 			what = names.Stops[c.kind.number()].Call
 		} else if c.kind != unknownKind {
-			stops := f.bursts.stops[c.kind.number()]
+			stops := f.bursts.List[c.kind.number()]
 			what = names.Stops[stops[0]].Call + " -> " + names.Stops[stops[1]].Call
 		}
 		out[cost{c.waits, c.causes, what}] += c.longer + c.more

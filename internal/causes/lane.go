@@ -105,7 +105,7 @@ func (r *ring) find(t int64, around int) int {
 
 // lane is the state of a lane.
 type lane struct {
-	Lane
+	RankThread
 	ring
 	known    int64 // end of the newest segment
 	before   int32 // stop of the last call
@@ -132,24 +132,24 @@ func (l *lane) add(end int64, k kind, on int32) {
 	}
 }
 
-// burstNumbers gives kinds of bursts numbers.
-type burstNumbers struct {
-	numbers map[uint64]int32
-	stops   [][2]int32 // before and after, by number
+// Numbers gives values numbers, from 0.
+type Numbers[T comparable] struct {
+	List []T // by number
+	of   map[T]int32
 }
 
-func (b *burstNumbers) number(before, after int32) int32 {
-	key := burstKey(before, after)
-	n, ok := b.numbers[key]
+// Of returns the number of a value.
+func (n *Numbers[T]) Of(value T) int32 {
+	number, ok := n.of[value]
 	if !ok {
-		if b.numbers == nil {
-			b.numbers = map[uint64]int32{}
+		if n.of == nil {
+			n.of = map[T]int32{}
 		}
-		n = int32(len(b.stops))
-		b.numbers[key] = n
-		b.stops = append(b.stops, [2]int32{before, after})
+		number = int32(len(n.List))
+		n.of[value] = number
+		n.List = append(n.List, value)
 	}
-	return n
+	return number
 }
 
 func burstKey(before, after int32) uint64 { return uint64(before)<<32 | uint64(uint32(after)) }
@@ -186,14 +186,14 @@ type burstTable struct {
 }
 
 // at returns the sum of a kind of burst, and adds it if there is none.
-func (t *burstTable) at(numbers *burstNumbers, before, after int32) *burstSum {
+func (t *burstTable) at(numbers *Numbers[[2]int32], before, after int32) *burstSum {
 	if 2*t.held >= len(t.slots) {
 		t.grow()
 	}
 	key := burstKey(before, after) + 1
 	s := t.slot(key)
 	if s.key == 0 {
-		*s = burstSum{key: key, number: numbers.number(before, after)}
+		*s = burstSum{key: key, number: numbers.Of([2]int32{before, after})}
 		t.held++
 	}
 	return s

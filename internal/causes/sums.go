@@ -11,14 +11,14 @@ import (
 
 // sums adds up the parts of all waits. Cells beyond a budget go to sorted runs in a file.
 type sums struct {
-	index   []int32 // hash table of the cells: 1 + their index, 0 if empty
-	cells   []cell
-	most    int       // number of cells in memory
-	more    []moreSum // by kind
-	lanes   []lane
-	scratch *Scratch
-	runs    []Part
-	err     error
+	index    []int32 // hash table of the cells: 1 + their index, 0 if empty
+	cells    []cell
+	most     int       // number of cells in memory
+	more     []moreSum // by kind
+	lanes    []lane
+	overflow *Overflow
+	runs     []FilePart
+	err      error
 }
 
 // cellKey is a lane that waits, a lane that causes it, a kind, and the place of the wait.
@@ -51,8 +51,8 @@ type moreSum struct{ all, chain int64 }
 // cellMemory is about what a cell takes in memory, in bytes.
 const cellMemory = 128
 
-func newSums(budget int, lanes []lane, scratch *Scratch) sums {
-	return sums{index: make([]int32, 1<<10), most: max(budget/cellMemory, 1), lanes: lanes, scratch: scratch}
+func newSums(budget int, lanes []lane, overflow *Overflow) sums {
+	return sums{index: make([]int32, 1<<10), most: max(budget/cellMemory, 1), lanes: lanes, overflow: overflow}
 }
 
 // add adds a part of a wait. counts says that the wait counts here.
@@ -150,7 +150,7 @@ func (s *sums) spill() {
 			b = binary.AppendVarint(b, v)
 		}
 	}
-	run, err := s.scratch.Write(b)
+	run, err := s.overflow.Write(b)
 	s.err = cmp.Or(s.err, err)
 	s.runs = append(s.runs, run)
 	s.cells = s.cells[:0]
@@ -168,7 +168,7 @@ func eachCell(all []*sums, f func(*cell)) error {
 		s.index = nil
 		cursors = append(cursors, &cellCursor{memory: s.cells})
 		for _, run := range s.runs {
-			cursors = append(cursors, &cellCursor{file: s.scratch.Reader(run)})
+			cursors = append(cursors, &cellCursor{file: s.overflow.Reader(run)})
 		}
 	}
 	for _, c := range cursors {

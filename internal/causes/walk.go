@@ -68,8 +68,8 @@ type blockedWait struct {
 	time int64
 }
 
-func newWalker(f *Finder, budget int, scratch *Scratch) *walker {
-	return &walker{f: f, seen: make([]int, len(f.lanes)), near: make([]int, len(f.lanes)), byLane: make([]laneSum, len(f.lanes)), sums: newSums(budget, f.lanes, scratch)}
+func newWalker(f *Finder, budget int, overflow *Overflow) *walker {
+	return &walker{f: f, seen: make([]int, len(f.lanes)), near: make([]int, len(f.lanes)), byLane: make([]laneSum, len(f.lanes)), sums: newSums(budget, f.lanes, overflow)}
 }
 
 // explain finds the causes of the waits that are ready. If a lane that a walk needs is not known yet,

@@ -156,7 +156,7 @@ func (r *replay) waited(c *call) {
 	key, listed := r.wait(c, &c.latest, kind)
 	listed.Event, listed.Start, listed.Duration = index, start, until-start
 	r.add(key, listed, until-start)
-	r.log(&c.latest, c.lane, index, 0, until-start, uint32(c.latest.pattern))
+	r.logged.add(c.lane.process.index, loggedWait{index, 0, until - start, c.latest.lane.id, uint32(c.latest.pattern)})
 	c.jump(&c.latest, until-start, until)
 }
 

@@ -9,44 +9,21 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// causesMemory limits what finding causes needs in memory.
-type causesMemory struct {
-	waits int // number of waits that are kept for the pass
-	bytes int // about what the pass itself needs
-}
-
-var usualMemory = causesMemory{waits: 1_000_000, bytes: 128 << 20}
-
-// limits returns the limits of memory.
-func (o *Options) limits() causesMemory {
-	if o.memory != nil {
-		return *o.memory
-	}
-	return usualMemory
-}
-
-// log writes down a wait in an event for the pass that finds causes. The wait begins so many ns after the start of the event.
-func (r *replay) log(w *cause, l *lane, event, offset, long int64, pattern uint32) {
-	if r.logged != nil {
-		r.logged.add(l.process.index, loggedWait{event, offset, long, w.lane.id, pattern})
-	}
-}
-
 // causePass finds the causes of the waits. It reads the traces again and merges their calls with the
 // waits, in the order of the starts of the calls.
 type causePass struct {
 	r       *replay
 	finder  *causes.Finder
 	names   causes.Names
-	stops   map[causes.Stop]int32
-	places  map[causes.Place]int32
+	stops   causes.Numbers[causes.Stop]
+	places  causes.Numbers[causes.WaitPlace]
 	late    []Pattern
 	laneOf  []int32  // number for the finder, by lane.id
 	worstNs int64    // clocks contradict each other by so much
 	clocks  []string // by index of the process
 	readers []*causeReader
-	steps   uint64        // events in this interval
-	found   []causes.Wait // in the current call
+	steps   uint64            // events in this interval
+	found   []causes.LaneWait // in the current call
 }
 
 // causeReader merges the calls of a process with its waits.
@@ -71,18 +48,19 @@ type causeKind struct {
 	lane, stop     int32 // stop is -1 until the kind has a call
 }
 
-// findCauses adds the causes of all waits to a result.
-func (r *replay) findCauses(out *Result) error {
-	c := &causePass{r: r, stops: map[causes.Stop]int32{}, places: map[causes.Place]int32{}, late: r.logged.settle()}
-	c.stop(causes.Stop{Call: "Init"})
-	c.place(causes.Place{Stop: c.stop(causes.Stop{Call: "Finalize"}), Pattern: causes.EndedEarly})
+// findCauses adds the causes of all waits to a result. It needs about so many bytes of memory.
+func (r *replay) findCauses(out *Result, memory int) error {
+	c := &causePass{r: r, late: r.logged.settle()}
+	c.stops.Of(causes.Begin)
+	c.places.Of(causes.WaitPlace{Stop: c.stops.Of(causes.End), Pattern: causes.EndedEarly})
 	if k := out.Clocks; k != nil && k.Backwards+k.LeftEarly > 0 {
 		c.worstNs = k.WorstNs
 	}
-	c.start()
+	c.start(memory)
 	if err := c.all(); err != nil {
 		return err
 	}
+	c.names.Stops, c.names.Places = c.stops.List, c.places.List
 	c.names.Total = r.runtime() * int64(len(r.processes))
 	list, err := c.finder.Causes(c.names)
 	if err != nil {
@@ -100,17 +78,17 @@ func (r *replay) findCauses(out *Result) error {
 }
 
 // start makes the finder and its lanes: the threads of each rank in order.
-func (c *causePass) start() {
+func (c *causePass) start(memory int) {
 	r := c.r
 	c.laneOf = make([]int32, len(r.lanes))
 	programs := programNames(r.processes)
-	var lanes []causes.Lane
+	var lanes []causes.RankThread
 	for i, p := range r.processes {
 		reader := &causeReader{p: p, lanes: map[int32]int32{}, waits: r.logged.reader(i), batches: make(chan batch), resume: make(chan struct{}, 1)}
 		c.readers = append(c.readers, reader)
 		c.clocks = append(c.clocks, clockKey(p.trace))
 		c.names.Ranks = append(c.names.Ranks, causes.Rank{Number: int(p.rank), Program: programs[i], Own: p.ownShare})
-		of := causes.Lane{Rank: int32(i), Begin: p.from(), End: max(p.to(), p.from()), Main: true, Partial: p.partial}
+		of := causes.RankThread{Rank: int32(i), Begin: p.from(), End: max(p.to(), p.from()), Main: true, Partial: p.partial}
 		for thread := range max(len(p.lanes), 1) {
 			if thread > 0 && p.lanes[thread] == nil {
 				continue
@@ -125,7 +103,7 @@ func (c *causePass) start() {
 		}
 		reader.advance()
 	}
-	c.finder = causes.NewFinder(lanes, r.o.limits().bytes, r.logged.scratch)
+	c.finder = causes.NewFinder(lanes, memory, r.logged.overflow)
 }
 
 // advance takes the next wait of the process.
@@ -257,7 +235,7 @@ func (c *causePass) call(reader *causeReader, e *profile.Events) {
 	}
 	if k.stop < 0 {
 		of := &reader.batch.kinds[e.Kind[i]]
-		k.stop = c.stop(causes.Stop{Call: of.Call, Callsite: of.Callsite})
+		k.stop = c.stops.Of(causes.Stop{Call: of.Call, Callsite: of.Callsite})
 	}
 	c.finder.Call(k.lane, start, end, k.stop, c.found)
 }
@@ -274,30 +252,10 @@ func (c *causePass) wait(reader *causeReader, start int64, k *profile.EventKind)
 		return
 	}
 	own, other := reader.p.index, c.r.lanes[w.on].process.index
-	c.found = append(c.found, causes.Wait{Start: start + w.offset, End: start + w.offset + w.long, For: c.laneOf[w.on],
-		Place: c.place(causes.Place{Stop: c.stop(causes.Stop{Call: k.Call, Callsite: k.Callsite}), Pattern: pattern.String(), Slice: k.Slice}),
+	c.found = append(c.found, causes.LaneWait{Start: start + w.offset, End: start + w.offset + w.long, For: c.laneOf[w.on],
+		Place: c.places.Of(causes.WaitPlace{Stop: c.stops.Of(causes.Stop{Call: k.Call, Callsite: k.Callsite}), Pattern: pattern.String(), Slice: k.Slice}),
 		// Clocks that contradict each other prove only waits that are longer than their error.
 		Unknown: w.long <= c.worstNs && c.clocks[own] != c.clocks[other]})
-}
-
-func (c *causePass) stop(at causes.Stop) int32 {
-	n, ok := c.stops[at]
-	if !ok {
-		n = int32(len(c.names.Stops))
-		c.stops[at] = n
-		c.names.Stops = append(c.names.Stops, at)
-	}
-	return n
-}
-
-func (c *causePass) place(at causes.Place) int32 {
-	n, ok := c.places[at]
-	if !ok {
-		n = int32(len(c.names.Places))
-		c.places[at] = n
-		c.names.Places = append(c.names.Places, at)
-	}
-	return n
 }
 
 // programNames returns the name of each process's program, as in aggregate.Programs; empty names if

@@ -1,6 +1,10 @@
 package trace
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // send records a message that the call sent.
 func (r *replay) send(e *event, c *call) {
@@ -101,7 +105,7 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 		r.matching.SizesDiffer++
 	}
 	r.protocols[m.path].used = true
-	m.matched, m.posted, m.receiver = true, w.posted, w.call.lane
+	m.matched, m.posted, m.receiver = true, w.posted, cmp.Or(w.posted.lane, w.call.lane)
 	w.call.delivered = max(w.call.delivered, m.delivered)
 	r.got(w.call, cause{m.start, LateSender, m.site, m.lane, rt.in}, &m.now, w.needed)
 	switch {

@@ -267,7 +267,8 @@ func (r *replay) waitedForTarget(c *call) {
 	listed.Start, listed.Duration = w.from, long
 	r.away.add(r, key, ops, listed, long)
 	if w.pattern != Undecided {
-		r.log(&w.cause, c.lane, c.index, w.from-c.start, long, r.logged.depends(ops, func() Pattern { return ops.pattern(WaitForProgress) }))
+		pattern := r.logged.depends(ops, func() Pattern { return ops.pattern(WaitForProgress) })
+		r.logged.add(c.lane.process.index, loggedWait{c.index, w.from - c.start, long, w.lane.id, pattern})
 	}
 }
 

@@ -217,7 +217,7 @@ func (r *replay) waitedForReceiver(c *call) {
 	listed.Duration = long
 	if w.need == rendezvous {
 		r.add(key, listed, long)
-		r.log(&w.cause, c.lane, c.index, 0, long, uint32(LateReceiver))
+		r.logged.add(c.lane.process.index, loggedWait{c.index, 0, long, w.lane.id, uint32(LateReceiver)})
 		c.jump(&w.cause, long, w.time)
 		return
 	}
@@ -225,7 +225,8 @@ func (r *replay) waitedForReceiver(c *call) {
 	v := verdict{size: sizeKey(w.bytes), path: w.path, prompt: promptly*(c.end-w.time) <= long, eager: w.need == eager}
 	r.receivers.add(r, key, v, listed, long)
 	if !v.eager {
-		r.log(&w.cause, c.lane, c.index, 0, long, r.logged.depends(v, func() Pattern { return r.protocols.pattern(v) }))
+		pattern := r.logged.depends(v, func() Pattern { return r.protocols.pattern(v) })
+		r.logged.add(c.lane.process.index, loggedWait{c.index, 0, long, w.lane.id, pattern})
 	}
 	r.protocols[w.path].lasted(v.size, evidence(c.start, w.time, c.end, w.bytes))
 	if v.prompt && !v.eager {

@@ -60,6 +60,7 @@ type receive struct {
 type posting struct {
 	time int64 // start of the call, Unix ns
 	site int32
+	lane *lane   // nil if it is not known
 	now  *clocks // nil if there are no changes
 }
 

@@ -133,7 +133,7 @@ func (r *replay) posted(e *event) posting {
 
 // posting returns the call as the posting of a receive.
 func (r *replay) posting(l *lane, start int64, site int32) posting {
-	p := posting{time: start, site: site}
+	p := posting{time: start, site: site, lane: l}
 	if len(r.changes) > 0 {
 		now := l.now
 		p.now = &now

@@ -27,6 +27,14 @@ type Options struct {
 	memory *causesMemory
 }
 
+// limits returns the limits of memory.
+func (o *Options) limits() causesMemory {
+	if o.memory != nil {
+		return *o.memory
+	}
+	return usualMemory
+}
+
 // Analyze analyses the traces of one job, one source per rank, in any order. It
 // first corrects the clocks of the hosts, unless the traces contain
 // corrections. It reads the sources three to six times, all at the same time. It
@@ -43,7 +51,7 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 	}
 	r := newReplay(sources, o)
 	r.logged = newWaitLog(len(sources), o.limits().waits)
-	defer r.logged.scratch.Close()
+	defer r.logged.overflow.Close()
 	if err := r.all(); err != nil {
 		return nil, err
 	}
@@ -57,7 +65,7 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 	if clocks != nil {
 		out.Clocks, out.ClockNotes = clocks, clocks.Lines()
 	}
-	if err := r.findCauses(out); err != nil {
+	if err := r.findCauses(out, o.limits().bytes); err != nil {
 		return nil, err
 	}
 	if err := r.savings(out.Causes); err != nil {

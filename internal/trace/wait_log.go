@@ -12,15 +12,23 @@ import (
 	"github.com/mpitrace/mpitrace/internal/causes"
 )
 
+// causesMemory limits what finding causes needs in memory.
+type causesMemory struct {
+	waits int // number of waits that are kept for the pass
+	bytes int // about what the pass itself needs
+}
+
+var usualMemory = causesMemory{waits: 1_000_000, bytes: 128 << 20}
+
 // waitLog keeps the waits that the replay finds, for the pass that finds their causes. Beyond a
 // budget, they go to a file.
 type waitLog struct {
-	of      [][]loggedWait // by index of the process, not sorted
-	held    int
-	most    int            // number of waits in memory
-	parts   [][]loggedPart // by index of the process, in the file
-	scratch *causes.Scratch
-	err     error
+	of       [][]loggedWait // by index of the process, not sorted
+	held     int
+	most     int            // number of waits in memory
+	parts    [][]loggedPart // by index of the process, in the file
+	overflow *causes.Overflow
+	err      error
 
 	// Patterns that are known only after the replay.
 	late   []func() Pattern
@@ -40,16 +48,20 @@ const latePattern = uint32(numPatterns)
 
 // loggedPart is a part of the file, with waits in the order of events.
 type loggedPart struct {
-	causes.Part
+	causes.FilePart
 	first int64 // event of the first wait
 }
 
 func newWaitLog(processes, most int) *waitLog {
-	scratch := causes.NewScratch(func() (causes.ScratchFile, error) { return atomicfile.Unnamed("") })
-	return &waitLog{of: make([][]loggedWait, processes), parts: make([][]loggedPart, processes), most: most, scratch: scratch, lateOf: map[any]uint32{}}
+	overflow := causes.NewOverflow(func() (causes.OverflowFile, error) { return atomicfile.Unnamed("") })
+	return &waitLog{of: make([][]loggedWait, processes), parts: make([][]loggedPart, processes), most: most, overflow: overflow, lateOf: map[any]uint32{}}
 }
 
+// add adds a wait of a process, unless no waits are kept.
 func (l *waitLog) add(process int, w loggedWait) {
+	if l == nil {
+		return
+	}
 	l.of[process] = append(l.of[process], w)
 	if l.held++; l.held >= l.most {
 		l.flush()
@@ -100,7 +112,7 @@ func (l *waitLog) flush() {
 			}
 			before = w.event
 		}
-		part, err := l.scratch.Write(b)
+		part, err := l.overflow.Write(b)
 		l.err = cmp.Or(l.err, err)
 		l.parts[i] = append(l.parts[i], loggedPart{part, waits[0].event})
 		l.of[i] = waits[:0]
@@ -144,7 +156,7 @@ func (r *waitReader) next() (w loggedWait, ok bool) {
 		}
 	}
 	if len(r.parts) > 0 && (!ok || r.parts[0].first <= w.event) {
-		p := &openPart{file: r.log.scratch.Reader(r.parts[0].Part)}
+		p := &openPart{file: r.log.overflow.Reader(r.parts[0].FilePart)}
 		r.parts = r.parts[1:]
 		if p.read(r) {
 			r.open = append(r.open, p)
