@@ -389,9 +389,15 @@ func (c *classes) places(out *Cause, s *causeSum) {
 	slices.SortFunc(out.Seen, func(a, b Seen) int {
 		return cmp.Or(cmp.Compare(b.CostNs, a.CostNs), strings.Compare(a.Call, b.Call), strings.Compare(a.Callsite, b.Callsite), strings.Compare(a.Pattern, b.Pattern))
 	})
-	if len(bySlice) > 1 {
+	if c.severalSlices() {
 		out.Slices = bySlice
 	}
+}
+
+// severalSlices reports whether ranks wait in several slices of the job.
+func (c *classes) severalSlices() bool {
+	calls := c.names.Places[min(EndPlace+1, len(c.names.Places)):]
+	return slices.ContainsFunc(calls, func(p WaitPlace) bool { return p.Slice != calls[0].Slice })
 }
 
 // burstTimes are the times in bursts by kind, then by rank.

@@ -223,7 +223,7 @@ func (a *analysis) causesOfPrograms() *Table {
 func (a *analysis) causesOfSlices() *Table {
 	return causeSumTable("causes_slices", "slice", sumCauses(a.Causes, func(c *causes.Cause, add func(string, int64)) {
 		for _, name := range slices.Sorted(maps.Keys(c.Slices)) {
-			add(name, c.Slices[name])
+			add(cmp.Or(name, "after the last call"), c.Slices[name])
 		}
 	}))
 }
