@@ -71,7 +71,7 @@ func (g *causeGroup) seenText() string {
 		return ""
 	}
 	s := &g.seen[0]
-	words := fmt.Sprintf(" You see it as: %s %s %s in %s", s.Ranks, verb(s.Ranks, "wait"), duration(float64(s.CostNs)), s.Stop)
+	words := fmt.Sprintf(" You see it as: %s %s %s in %s", few(s.Ranks), verb(s.Ranks, "wait"), duration(float64(s.CostNs)), s.Stop)
 	if n, rest := len(g.seen)-1, g.costNs()-s.CostNs; n > 0 && float64(rest) >= minor*float64(g.costNs()) {
 		words += fmt.Sprintf(", and %s at %s", duration(float64(rest)), text.CountOf(n, "other place"))
 	}
@@ -79,6 +79,25 @@ func (g *causeGroup) seenText() string {
 		words += fmt.Sprintf(" (%d pairs of ranks)", n)
 	}
 	return words + "."
+}
+
+// mostRanges is the number of ranges of ranks that are listed where the ranks are not the point.
+const mostRanges = 3
+
+// few returns ranks, or how many there are.
+func few(ranks profile.RankSet) string {
+	if len(ranks) > mostRanges {
+		return text.CountOf(ranks.Len(), "rank")
+	}
+	return ranks.String()
+}
+
+// them returns the ranks of the group, which a sentence before has named.
+func (g *causeGroup) them() string {
+	if len(g.ranks) > mostRanges {
+		return "these ranks"
+	}
+	return g.ranks.String()
 }
 
 // either returns the word for one rank, or that for several.
@@ -137,22 +156,23 @@ const (
 )
 
 func (g *causeGroup) imbalance(j *facts, f *Finding) {
-	f.Try = fmt.Sprintf("Move work off %s.", g.ranks)
+	f.Try = fmt.Sprintf("Move work off %s.", g.them())
 	if g.alone() {
 		f.Text = g.within(fmt.Sprintf("%s alone %s, %s.", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
-		f.Cause = fmt.Sprintf("%s alone %s %s", g.ranks, verb(g.ranks, "compute"), between(f.Burst))
-		f.Try = fmt.Sprintf("Split what %s %s alone, or let the others go on meanwhile.", g.ranks, either(g.ranks, "does", "do"))
+		f.Cause = fmt.Sprintf("%s alone %s %s", few(g.ranks), verb(g.ranks, "compute"), between(f.Burst))
+		f.Try = fmt.Sprintf("Split what %s %s alone, or let the others go on meanwhile.", g.them(), either(g.ranks, "does", "do"))
 		return
 	}
 	f.Text = g.within(fmt.Sprintf("%s %s longer than the others, %s.", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
-	f.Cause = fmt.Sprintf("%s %s longer than the others %s", g.ranks, verb(g.ranks, "compute"), between(f.Burst))
+	f.Cause = fmt.Sprintf("%s %s longer than the others %s", few(g.ranks), verb(g.ranks, "compute"), between(f.Burst))
 	if ratio, others := j.workRatio(g.ranks, g.to); ratio >= muchMore {
 		amount := fmt.Sprintf("%s times the work of %s", times(ratio), either(others, others.String(), "the others"))
 		if ratio >= nearlyAll {
 			amount = "nearly all of the work"
 		}
-		f.Cause = fmt.Sprintf("%s %s %s", g.ranks, either(g.ranks, "has", "have"), amount)
-		f.Text = g.within(strings.ToUpper(f.Cause[:1]) + f.Cause[1:] + fmt.Sprintf(". %s for what %s, %s.", either(others, "It waits", "They wait"), either(g.ranks, "this rank computes", "these ranks compute"), g.where()))
+		amount = either(g.ranks, "has ", "have ") + amount
+		f.Cause = few(g.ranks) + " " + amount
+		f.Text = g.within(fmt.Sprintf("%s %s. %s for what %s, %s.", sentence(g.ranks), amount, either(others, "It waits", "They wait"), either(g.ranks, "this rank computes", "these ranks compute"), g.where()))
 	}
 }
 
@@ -201,7 +221,7 @@ func (j *facts) programOf(rank int) string {
 func (g *causeGroup) varying(f *Finding) {
 	if len(g.ranks) > 0 {
 		f.Text = g.within(fmt.Sprintf("%s computes longer in some steps than in others, %s.", sentence(g.ranks), g.where()))
-		f.Cause = fmt.Sprintf("%s computes longer in some steps than in others, %s", g.ranks, between(f.Burst))
+		f.Cause = fmt.Sprintf("%s computes longer in some steps than in others, %s", few(g.ranks), between(f.Burst))
 	} else {
 		f.Text = g.within(fmt.Sprintf("The last rank changes: now one rank computes longer, now another, %s.", g.where()))
 		if c := g.parts[0].Cause; len(c.Ranks) > 0 && c.CostNs > 0 {
@@ -216,18 +236,18 @@ func (g *causeGroup) lateSender(f *Finding) {
 	s := &g.seen[0]
 	if late := actionOf(s.Pattern); late.one != "" {
 		g.first(f, late)
-		f.Try = fmt.Sprintf("Let %s send before computing.", g.ranks)
+		f.Try = fmt.Sprintf("Let %s send before computing.", g.them())
 		return
 	}
-	g.first(f, action{one: "calls " + s.Stop.String(), several: "call " + s.Stop.String()})
-	f.Try = fmt.Sprintf("Let %s call %s before computing.", g.ranks, s.Call)
+	g.first(f, action{one: "calls " + s.Call, several: "call " + s.Call})
+	f.Try = fmt.Sprintf("Let %s call %s before computing.", g.them(), s.Call)
 }
 
 // first says what ranks do before the action that others wait for.
 func (g *causeGroup) first(f *Finding, late action) {
 	words := fmt.Sprintf("%s before %s", verb(g.ranks, "compute"), either(g.ranks, "it "+late.one, "they "+late.several))
 	f.Text = g.within(fmt.Sprintf("%s %s, %s.", sentence(g.ranks), words, g.where()))
-	f.Cause = fmt.Sprintf("%s %s", g.ranks, words)
+	f.Cause = fmt.Sprintf("%s %s", few(g.ranks), words)
 }
 
 func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
@@ -235,20 +255,20 @@ func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
 	g.first(f, actionOf(pattern))
 	switch pattern {
 	case trace.LateReceiver.String():
-		f.Try = fmt.Sprintf("Post the receive before computing on %s.", g.ranks)
+		f.Try = fmt.Sprintf("Post the receive before computing on %s.", g.them())
 		if limit, mean := raisable(j, f.Callsite); limit != nil {
 			f.Try += fmt.Sprintf(" Or raise the eager limit (%s, now %s): then these sends, of %s on average, do not wait.", limit.Variable, text.Bytes(limit.Bytes), text.Bytes(mean))
 		}
 	case trace.LatePost.String():
-		f.Try = fmt.Sprintf("Call Win_post before computing on %s.", g.ranks)
+		f.Try = fmt.Sprintf("Call Win_post before computing on %s.", g.them())
 	default:
-		f.Try = fmt.Sprintf("Call MPI more often on %s, or let MPI make progress in a thread.", g.ranks)
+		f.Try = fmt.Sprintf("Call MPI more often on %s, or let MPI make progress in a thread.", g.them())
 	}
 }
 
 func (g *causeGroup) chain(f *Finding) {
 	f.Text = g.within(fmt.Sprintf("%s compute one after the other, %s.", sentence(g.ranks), g.where()))
-	f.Cause = fmt.Sprintf("%s compute one after the other", g.ranks)
+	f.Cause = fmt.Sprintf("%s compute one after the other", few(g.ranks))
 	f.Try = "Split the data into blocks, and send each block as soon as it is computed."
 }
 
@@ -279,11 +299,11 @@ func (g *causeGroup) hotRank(j *facts, f *Finding) {
 		c = *g.parts[0].Call
 	}
 	f.Text = g.within(fmt.Sprintf("%s is in %s while others wait for it.", sentence(g.ranks), c.String()))
-	f.Cause = fmt.Sprintf("%s is in %s while others wait for it", g.ranks, c)
+	f.Cause = fmt.Sprintf("%s is in %s while others wait for it", few(g.ranks), c)
 	switch {
 	case profile.TraitsOf(c.Call).Any(profile.TraitInitializes):
 		f.Text = g.within(fmt.Sprintf("%s leaves MPI_Init later than the others.", sentence(g.ranks)))
-		f.Cause = fmt.Sprintf("%s leaves MPI_Init later than the others", g.ranks)
+		f.Cause = fmt.Sprintf("%s leaves MPI_Init later than the others", few(g.ranks))
 		f.Try = "See how the launcher starts the ranks. A longer run loses no more time to this."
 	case strings.HasPrefix(c.Call, "File_"):
 		f.Try = "Let all ranks read and write together (collective calls), or let the others go on meanwhile."
@@ -292,7 +312,7 @@ func (g *causeGroup) hotRank(j *facts, f *Finding) {
 	case slices.ContainsFunc(j.Calls, func(t aggregate.CallTotals) bool { return t.Call == c.Call && pointToPoint(&t) }):
 		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
 	default:
-		f.Try = fmt.Sprintf("See why this call takes longer on %s than on others: its data, its core, its network.", g.ranks)
+		f.Try = fmt.Sprintf("See why this call takes longer on %s than on others: its data, its core, its network.", g.them())
 	}
 }
 
@@ -314,7 +334,7 @@ func (f *Finding) savingText(j *facts, other *Finding) string {
 	if other != nil {
 		with = "the " + string(other.Rule)
 		if len(other.Ranks) > 0 {
-			with += " of " + other.Ranks.String()
+			with += " of " + few(other.Ranks)
 		}
 	}
 	return fmt.Sprintf(" Alone this saves %s; more only together with %s.", alone, with)
