@@ -11,11 +11,13 @@ import (
 
 // Names are the names of the numbers that a Finder was given.
 type Names struct {
-	Stops  []Stop      // those of InitStop and FinalizeStop come first
-	Places []WaitPlace // that of EndPlace comes first
-	Ranks  []Rank      // by RankThread.Rank
+	Stops  []Stop // those of InitStop and FinalizeStop come first
+	Places []WaitPlace
+	Ranks  []Rank // by RankThread.Rank
 	// Total is ranks × run time, in ns.
 	Total int64
+	// Sliced says that the job has several slices.
+	Sliced bool
 }
 
 // Place is where lanes wait.
@@ -240,7 +242,7 @@ func (c *classes) book(class Class, at *cell, ns int64, waits uint64) {
 		s.pairs++
 	}
 	w := s.waiting[a]
-	if at.place == EndPlace {
+	if c.names.Places[at.place].Pattern == EndedEarly {
 		w.end += ns
 	} else {
 		w.calls += ns
@@ -389,15 +391,9 @@ func (c *classes) places(out *Cause, s *causeSum) {
 	slices.SortFunc(out.Seen, func(a, b Seen) int {
 		return cmp.Or(cmp.Compare(b.CostNs, a.CostNs), strings.Compare(a.Call, b.Call), strings.Compare(a.Callsite, b.Callsite), strings.Compare(a.Pattern, b.Pattern))
 	})
-	if c.severalSlices() {
+	if c.names.Sliced {
 		out.Slices = bySlice
 	}
-}
-
-// severalSlices reports whether ranks wait in several slices of the job.
-func (c *classes) severalSlices() bool {
-	calls := c.names.Places[min(EndPlace+1, len(c.names.Places)):]
-	return slices.ContainsFunc(calls, func(p WaitPlace) bool { return p.Slice != calls[0].Slice })
 }
 
 // burstTimes are the times in bursts by kind, then by rank.

@@ -38,9 +38,6 @@ const (
 	FinalizeStop = 1 // after the last call
 )
 
-// EndPlace is the number of the place at which lanes that end early wait.
-const EndPlace = 0
-
 // Lane is a thread of a rank.
 type RankThread struct {
 	Rank       int32 // index of the rank
@@ -187,8 +184,8 @@ func (f *Finder) retry(l *lane) {
 }
 
 // End says that a lane has no further calls. The time from its last call to the end of its rank was
-// spent computing. Then it waits for the last lane.
-func (f *Finder) End(at int32) {
+// spent computing. Then it waits for the last lane, at the given place.
+func (f *Finder) End(at, place int32) {
 	l := &f.lanes[at]
 	f.burst(l, l.End, FinalizeStop)
 	finalize := callKind(FinalizeStop)
@@ -196,7 +193,7 @@ func (f *Finder) End(at int32) {
 		until := f.lanes[last].End
 		l.add(until, finalize, last)
 		if l.Main {
-			f.pending = append(f.pending, wait{LaneWait{Start: l.End, End: until, For: last, Place: EndPlace}, at})
+			f.pending = append(f.pending, wait{LaneWait{Start: l.End, End: until, For: last, Place: place}, at})
 		}
 	}
 	l.add(math.MaxInt64, finalize, noLane)

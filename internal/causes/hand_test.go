@@ -19,6 +19,7 @@ type schedule struct {
 	stops  Numbers[Stop]
 	places Numbers[WaitPlace]
 	waited int64
+	atEnd  int32 // place of the waits at the end
 }
 
 // scheduled is a call of a lane.
@@ -33,7 +34,7 @@ func newSchedule(ranks int) *schedule {
 	s := &schedule{}
 	s.stops.Of(Begin)
 	s.stops.Of(End)
-	s.places.Of(WaitPlace{Stop: FinalizeStop, Pattern: EndedEarly})
+	s.atEnd = s.places.Of(WaitPlace{Stop: FinalizeStop, Pattern: EndedEarly})
 	for r := range ranks {
 		s.lanes = append(s.lanes, RankThread{Rank: int32(r), Main: true})
 		s.names.Ranks = append(s.names.Ranks, Rank{Number: r, Own: 1})
@@ -76,7 +77,7 @@ func (s *schedule) find(t *testing.T, random *rand.Rand) (*Finder, []Cause) {
 		f.Advance(at)
 	}
 	for i := range s.lanes {
-		f.End(int32(i))
+		f.End(int32(i), s.atEnd)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

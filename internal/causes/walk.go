@@ -11,9 +11,10 @@ package causes
 type path struct {
 	lane    int32
 	time    int64
-	index   int  // of the segment before the time
-	ring    bool // lanes wait for each other in a ring: the segment counts as its call
-	atBegin bool // of its lane
+	index   int     // of the segment before the time
+	ring    bool    // lanes wait for each other in a ring: the segment counts as its call
+	atBegin bool    // of its lane
+	state   outcome // whether the segment before the time is known
 }
 
 // outcome is how a walk ended.
@@ -108,11 +109,8 @@ func (w *walker) walk(of *wait) (on *path, result outcome) {
 	w.visit++
 	w.kinds, w.steps = w.kinds[:0], w.steps[:0]
 	w.late, w.early = path{lane: of.For, time: of.End}, path{lane: of.lane, time: of.Start}
-	for _, p := range []*path{&w.late, &w.early} {
-		if result := w.settle(p); result != whole {
-			return p, result
-		}
-	}
+	w.settle(&w.late)
+	w.settle(&w.early)
 	most := min(max(shortWalk, w.visit*stepsPerWait-w.walked), longWalk)
 	for n := 0; ; n++ {
 		late, early := &w.late, &w.early
@@ -124,43 +122,46 @@ func (w *walker) walk(of *wait) (on *path, result outcome) {
 			return nil, cut
 		}
 		w.walked++
-		if early.atBegin || !late.atBegin && late.time >= early.time {
-			result, on = w.step(late, early, true), late
-		} else {
-			result, on = w.step(early, late, false), early
+		on, other := late, early
+		if late.atBegin || !early.atBegin && early.time > late.time {
+			on, other = early, late
 		}
-		if result != whole {
-			return on, result
+		if on.state != whole {
+			return on, on.state
 		}
+		w.step(on, other, on == late)
 	}
 }
 
 // settle finds the segment before the path's time. From a wait it goes on to the lane that is waited
 // for.
-func (w *walker) settle(p *path) outcome {
+func (w *walker) settle(p *path) {
 	w.jumps++
-	for p.ring = false; ; {
+	for p.ring, p.state = false, whole; ; {
 		l := &w.f.lanes[p.lane]
 		switch oldest := l.oldest(); {
 		case p.time <= l.begin:
 			p.atBegin, p.index = true, 0
-			return whole
+			return
 		case p.time > l.known:
-			return blocked
+			p.state = blocked
+			return
 		case p.time <= l.start(oldest):
-			return cut
+			p.state = cut
+			return
 		}
 		p.index = l.find(p.time, w.near[p.lane])
 		w.near[p.lane] = p.index
 		s := l.at(p.index)
 		switch {
 		case s.kind == unknownKind:
-			return cut
+			p.state = cut
+			return
 		case s.on == noLane:
-			return whole
+			return
 		case w.seen[p.lane] == w.jumps:
 			p.ring = true
-			return whole
+			return
 		}
 		w.seen[p.lane] = w.jumps
 		p.lane = s.on
@@ -168,7 +169,7 @@ func (w *walker) settle(p *path) outcome {
 }
 
 // step goes back to the start of the segment, or to the other path if that is on the same lane.
-func (w *walker) step(p, other *path, late bool) outcome {
+func (w *walker) step(p, other *path, late bool) {
 	l := &w.f.lanes[p.lane]
 	s := l.at(p.index)
 	start := l.start(p.index)
@@ -185,10 +186,10 @@ func (w *walker) step(p, other *path, late bool) outcome {
 	if to == start && p.index > l.oldest() && !p.ring { // the usual case: the segment before it is no wait
 		if before := l.at(p.index - 1); before.on == noLane && before.kind != unknownKind {
 			p.index--
-			return whole
+			return
 		}
 	}
-	return w.settle(p)
+	w.settle(p)
 }
 
 // begins adds the time between the begins of two lanes. It was spent in MPI_Init.

@@ -17,6 +17,7 @@ type causePass struct {
 	names   causes.Names
 	stops   causes.Numbers[causes.Stop]
 	places  causes.Numbers[causes.WaitPlace]
+	slices  causes.Numbers[string]
 	late    []Pattern
 	laneOf  []int32  // number for the finder, by lane.id
 	worstNs int64    // clocks contradict each other by so much
@@ -40,6 +41,7 @@ type causeReader struct {
 	batch   batch
 	at      int
 	before  int64
+	slice   string // of the last call
 }
 
 // causeKind is what the pass needs of a profile.EventKind.
@@ -52,7 +54,7 @@ type causeKind struct {
 func (r *replay) findCauses(out *Result, memory int) error {
 	c := &causePass{r: r, late: r.logged.settle()}
 	c.stops.Of(causes.Begin)
-	c.places.Of(causes.WaitPlace{Stop: c.stops.Of(causes.End), Pattern: causes.EndedEarly})
+	c.stops.Of(causes.End)
 	if k := out.Clocks; k != nil && k.Backwards+k.LeftEarly > 0 {
 		c.worstNs = k.WorstNs
 	}
@@ -61,6 +63,7 @@ func (r *replay) findCauses(out *Result, memory int) error {
 		return err
 	}
 	c.names.Stops, c.names.Places = c.stops.List, c.places.List
+	c.names.Sliced = len(c.slices.List) > 1
 	c.names.Total = r.runtime() * int64(len(r.processes))
 	list, err := c.finder.Causes(c.names)
 	if err != nil {
@@ -199,8 +202,9 @@ func (c *causePass) run(reader *causeReader, until int64) error {
 		}
 		c.newKinds(reader)
 		if reader.batch.last {
+			place := c.places.Of(causes.WaitPlace{Stop: causes.FinalizeStop, Pattern: causes.EndedEarly, Slice: reader.slice})
 			for _, lane := range reader.threads {
-				c.finder.End(lane)
+				c.finder.End(lane, place)
 			}
 		}
 	}
@@ -235,8 +239,10 @@ func (c *causePass) call(reader *causeReader, e *profile.Events) {
 	}
 	if k.stop < 0 {
 		of := &reader.batch.kinds[e.Kind[i]]
+		c.slices.Of(of.Slice)
 		k.stop = c.stops.Of(causes.Stop{Call: of.Call, Callsite: of.Callsite})
 	}
+	reader.slice = reader.batch.kinds[e.Kind[i]].Slice
 	c.finder.Call(k.lane, start, end, k.stop, c.found)
 }
 

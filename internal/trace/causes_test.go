@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"testing"
 
@@ -49,3 +50,74 @@ func checkCosts(t *testing.T, list []profile.EventSource, got *Result) {
 
 // ownEnd returns the last time of a rank's own time.
 func ownEnd(p *profile.Trace) int64 { return cmp.Or(p.FinalizeStart, p.End) }
+
+// TestContradictingClocks: of waits between clocks that contradict each other, those that are not
+// longer than the contradiction are not known.
+func TestContradictingClocks(t *testing.T) {
+	j := job(3, 100)
+	j[0].send("Send", 1, 10, 11)
+	j[1].recv(0, 4, 12) // waits 6 ms for another host
+	j[0].send("Send", 2, 11, 12)
+	j[2].recv(0, 9, 13) // waits 2 ms for the same host
+	j[0].send("Send", 1, 50, 51)
+	j[1].recv(0, 20, 52) // waits 30 ms
+	j[1].Trace().Host = "other"
+	j[0].Trace().Clocks = &profile.JobClocks{Backwards: 1, WorstNs: 6 * ms}
+	unknown := int64(0)
+	for _, c := range analyze(t, j, Options{}).Causes {
+		if c.Class == causes.Unknown {
+			unknown += c.CostNs
+		}
+	}
+	if unknown != 6*ms {
+		t.Errorf("%d ns are not known, want 6 ms", unknown)
+	}
+}
+
+// TestCausesCover: of a trace with --keep last, the time before the first call that was kept is not
+// covered. Waits whose walks would reach it are not known.
+func TestCausesCover(t *testing.T) {
+	j := job(2, 100)
+	came(j, "Barrier", -1, 90, 60, 80)
+	came(j, "Barrier", -1, 99, 92, 98)
+	for _, p := range j {
+		p.Trace().Cut = true
+	}
+	got := analyze(t, j, Options{})
+	if want := 1 - (60+80+1+1)/200.; !near(got.CausesCover, want) { // 1 ms after the last call
+		t.Errorf("causes cover %g of the run, want %g", got.CausesCover, want)
+	}
+	costs := map[causes.Class]int64{}
+	for _, c := range got.Causes {
+		costs[c.Class] += c.CostNs
+	}
+	if costs[causes.Unknown] != 20*ms || costs[causes.Imbalance]+costs[causes.InCall] != 6*ms {
+		t.Errorf("costs %v, want 20 ms not known and 6 ms known", costs)
+	}
+}
+
+// TestCauseSlices: the costs by slice are those of the waits, and of the last call of a rank that ends
+// early.
+func TestCauseSlices(t *testing.T) {
+	j := job(2, 100)
+	came(j, "Barrier", -1, 31, 10, 30)
+	came(j, "Allreduce", -1, 71, 40, 70)
+	if got := analyze(t, j, Options{}); got.Causes[0].Slices != nil {
+		t.Errorf("one slice: %v", got.Causes[0].Slices)
+	}
+	for _, p := range j {
+		for i := range p.Kinds {
+			p.Kinds[i].Slice = map[string]string{"Barrier": "set up", "Allreduce": "solve"}[p.Kinds[i].Call]
+		}
+	}
+	j[0].Trace().FinalizeStart = at(95)
+	sums := map[string]int64{}
+	for _, c := range analyze(t, j, Options{}).Causes {
+		for slice, ns := range c.Slices {
+			sums[slice] += ns
+		}
+	}
+	if want := map[string]int64{"set up": 20 * ms, "solve": 35 * ms}; !maps.Equal(sums, want) {
+		t.Errorf("costs by slice %v, want %v", sums, want)
+	}
+}
