@@ -42,9 +42,9 @@ func (a *analysis) causes() Section {
 	}
 	out.Detail(func() { out.causeBar(a.Causes) })
 	out.Add(a.causeTable())
-	out.Say(a.causeSums())
 	out.Add(a.causesOfPrograms())
 	out.Add(a.causesOfSlices())
+	out.Say(a.causeSums())
 	return out
 }
 
@@ -223,7 +223,7 @@ func (a *analysis) causesOfPrograms() *Table {
 func (a *analysis) causesOfSlices() *Table {
 	return causeSumTable("causes_slices", "slice", sumCauses(a.Causes, func(c *causes.Cause, add func(string, int64)) {
 		for _, name := range slices.Sorted(maps.Keys(c.Slices)) {
-			add(cmp.Or(name, "after the last call"), c.Slices[name])
+			add(name, c.Slices[name])
 		}
 	}))
 }
