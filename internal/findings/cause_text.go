@@ -20,9 +20,7 @@ func causeFindings(j *facts) []Finding {
 	}
 	var found []Finding
 	for _, g := range j.causeGroups() {
-		if g.share >= leastShare {
-			found = append(found, *g.finding(j))
-		}
+		found = append(found, *g.finding(j))
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
 	for i := range found {
@@ -37,10 +35,7 @@ func causeFindings(j *facts) []Finding {
 
 // finding returns the finding about a group of causes, without its saving.
 func (g *causeGroup) finding(j *facts) *Finding {
-	f := &Finding{Rule: g.rule, Share: g.share, Ranks: g.ranks, waits: g}
-	if b := g.parts[0].Burst; b != nil {
-		f.Burst = b
-	}
+	f := &Finding{Rule: g.rule, Share: g.share, Ranks: g.ranks, Burst: g.parts[0].Burst, waits: g}
 	if len(g.seen) > 0 {
 		f.Call, f.Callsite = g.seen[0].Call, g.seen[0].Callsite
 	}
@@ -267,8 +262,9 @@ func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
 }
 
 func (g *causeGroup) chain(f *Finding) {
-	f.Text = g.within(fmt.Sprintf("%s compute one after the other, %s.", sentence(g.ranks), g.where()))
-	f.Cause = fmt.Sprintf("%s compute one after the other", few(g.ranks))
+	others := either(g.ranks, " and others", "")
+	f.Text = g.within(fmt.Sprintf("%s%s compute one after the other, %s.", sentence(g.ranks), others, g.where()))
+	f.Cause = fmt.Sprintf("%s%s compute one after the other", few(g.ranks), others)
 	f.Try = "Split the data into blocks, and send each block as soon as it is computed."
 }
 
@@ -298,7 +294,7 @@ func (g *causeGroup) hotRank(j *facts, f *Finding) {
 	if g.parts[0].Call != nil {
 		c = *g.parts[0].Call
 	}
-	f.Text = g.within(fmt.Sprintf("%s is in %s while others wait for it.", sentence(g.ranks), c.String()))
+	f.Text = g.within(fmt.Sprintf("%s is in %s while others wait for it.", sentence(g.ranks), c))
 	f.Cause = fmt.Sprintf("%s is in %s while others wait for it", few(g.ranks), c)
 	switch {
 	case profile.TraitsOf(c.Call).Any(profile.TraitInitializes):

@@ -10,8 +10,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// mostlyOne is the part of a cost above which one rank is named for it. Otherwise the rank changes.
-const mostlyOne = 0.5
+const (
+	mostlyOne = 0.5  // part of a cost above which one rank is named for it; otherwise the rank changes
+	minor     = 0.05 // part of a cost below which a place, or a rank, is not worth a word
+)
 
 // causePart is a cause, or what some of the waits that it causes cost.
 type causePart struct {
@@ -70,7 +72,7 @@ func keyOf(ranks profile.RankSet) string {
 // causesKnown reports whether it is known of all waits why ranks wait: whether the trace has all calls.
 func (j *facts) causesKnown() bool { return j.trace != nil && j.Tree.Traced && len(j.trace.Causes) > 0 }
 
-// causeGroups groups the causes by the finding that they are a part of.
+// causeGroups groups the causes by the finding that they are a part of. It returns the groups that cost enough.
 func (j *facts) causeGroups() []*causeGroup {
 	groups := &causeGroups{of: map[causeKey]*causeGroup{}}
 	work := worksOf(j.trace.Causes)
@@ -90,14 +92,15 @@ func (j *facts) causeGroups() []*causeGroup {
 			groups.add(HotRank, mostly(c), "", all)
 		}
 	}
-	for _, g := range groups.list {
+	large := slices.DeleteFunc(groups.list, func(g *causeGroup) bool { return g.share < leastShare })
+	for _, g := range large {
 		slices.SortStableFunc(g.parts, func(a, b causePart) int { return cmp.Compare(b.share, a.share) })
 		g.seen = g.bySite()
 		if g.rule == SerialChain {
 			g.ranks = g.named()
 		}
 	}
-	return groups.list
+	return large
 }
 
 // named returns the ranks of the parts.
@@ -110,9 +113,6 @@ func (g *causeGroup) named() profile.RankSet {
 	}
 	return profile.RankSetOf(ranks...)
 }
-
-// minor is the part of a cost below which a place, or a rank, is not worth a word.
-const minor = 0.05
 
 // mostly returns the rank that causes more than half of the cost; nil if there is none.
 func mostly(c *causes.Cause) profile.RankSet {
@@ -187,7 +187,7 @@ func addOrder(groups *causeGroups, all causePart) {
 	}
 	for _, p := range parts {
 		action := actionOf(p.seen[0].Pattern)
-		groups.add(action.rule, p.Named, keyOf(waitersOf(p.seen))+" "+action.one, p)
+		groups.add(action.rule, p.Named, keyOf(p.seen[0].Ranks)+" "+action.one, p)
 	}
 }
 
@@ -210,15 +210,6 @@ func actionOf(pattern string) action {
 		return action{LateReceiver, "calls MPI again", "call MPI again"}
 	}
 	return action{rule: LateSender}
-}
-
-// waitersOf returns the ranks that wait.
-func waitersOf(seen []causes.Seen) profile.RankSet {
-	var ranks []int
-	for i := range seen {
-		ranks = slices.AppendSeq(ranks, seen[i].Ranks.All())
-	}
-	return profile.RankSetOf(ranks...)
 }
 
 // serialBelow is the serialisation below which ranks are said to compute in turn.
