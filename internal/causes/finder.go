@@ -26,6 +26,7 @@ type Finder struct {
 	// pending are waits whose end all calls have not passed yet.
 	pending []wait
 	blocked int // number of waits in lane.blocked
+	credit  int // number of segments that walks may visit
 }
 
 // numWalkers is how many waits are explained at once. It does not depend on the machine, so that the
@@ -68,7 +69,7 @@ func (w *wait) long() int64 { return w.End - w.Start }
 // NewFinder returns a Finder for the lanes, of which those of a rank follow one another. budget is
 // the memory, in bytes, that segments and sums may need.
 func NewFinder(lanes []RankThread, budget int, overflow *Overflow) *Finder {
-	f := &Finder{lanes: make([]lane, len(lanes)), last: -1}
+	f := &Finder{lanes: make([]lane, len(lanes)), last: -1, credit: firstCredit}
 	f.room = ringRoom(budget/2, len(lanes))
 	for i, l := range lanes {
 		f.lanes[i] = lane{RankThread: l, known: l.Begin, ring: ring{begin: l.Begin, most: f.room}, before: InitStop}
@@ -88,6 +89,7 @@ func (f *Finder) Calls() int { return f.room / 8 }
 
 // Call adds a call of a lane, made at a stop, with the waits in it.
 func (f *Finder) Call(at int32, start, end int64, stop int32, waits []LaneWait) {
+	f.credit += stepsPerCall
 	l := &f.lanes[at]
 	for _, w := range waits {
 		f.pending = append(f.pending, wait{w, at})
@@ -163,6 +165,11 @@ const mostBlocked = 1 << 20
 // explain finds the causes of the waits that are ready, of which there are n.
 func (f *Finder) explain(n int) {
 	const worthwhile = 64 // waits, that goroutines are started for
+	part, used := f.credit/creditPart, 0
+	for _, w := range f.walkers {
+		w.credit = part * len(w.ready) / max(n, 1)
+		used += w.credit
+	}
 	var group sync.WaitGroup
 	for _, w := range f.walkers {
 		if n < worthwhile {
@@ -172,6 +179,10 @@ func (f *Finder) explain(n int) {
 		}
 	}
 	group.Wait()
+	for _, w := range f.walkers {
+		used -= w.credit
+	}
+	f.credit = max(f.credit-used, 0)
 }
 
 // retry lets the waits that needed the lane be explained again.

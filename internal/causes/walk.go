@@ -52,7 +52,8 @@ type walker struct {
 	byKind      []kindSum
 	kinds       []kind // those of the walk, in order
 	steps       []step // of the late path
-	walked      int    // segments in all walks so far
+	credit      int    // number of segments that the walks of this Advance may visit
+	left        int    // number of waits in ready that are not explained yet
 
 	byLane []laneSum
 	share  divider
@@ -79,6 +80,7 @@ func (w *walker) explain() {
 	w.blocked = w.blocked[:0]
 	for i := range w.ready {
 		of := &w.ready[i]
+		w.left = len(w.ready) - i
 		if of.Unknown || of.For == noLane {
 			w.sums.unknown(of)
 			continue
@@ -95,12 +97,15 @@ func (w *walker) explain() {
 	w.ready = w.ready[:0]
 }
 
-// A walk visits at most so many segments. Walks that are much longer are allowed as long as they
-// are few: all walks together then visit stepsPerWait for each wait.
+// The paths of some programs never meet, for example those of a rank that gets results and of others
+// that wait for nobody. All walks together visit as many segments as there is credit: firstCredit,
+// and stepsPerCall for each call. A walk may always visit leastWalk, and never more than longWalk.
 const (
-	shortWalk    = 1 << 12
+	firstCredit  = 100_000_000 // 1 s
+	stepsPerCall = 32
+	leastWalk    = 1 << 7
 	longWalk     = 1 << 17
-	stepsPerWait = 1 << 9
+	creditPart   = 64 // the waits of one Advance may use a 64th of the credit
 )
 
 // walk follows both paths of a wait to where they meet. If the walk is blocked, it returns the path
@@ -111,7 +116,7 @@ func (w *walker) walk(of *wait) (on *path, result outcome) {
 	w.late, w.early = path{lane: of.For, time: of.End}, path{lane: of.lane, time: of.Start}
 	w.settle(&w.late)
 	w.settle(&w.early)
-	most := min(max(shortWalk, w.visit*stepsPerWait-w.walked), longWalk)
+	most := min(max(leastWalk, w.credit/w.left), longWalk)
 	for n := 0; ; n++ {
 		late, early := &w.late, &w.early
 		switch {
@@ -121,7 +126,7 @@ func (w *walker) walk(of *wait) (on *path, result outcome) {
 		case n == most:
 			return nil, cut
 		}
-		w.walked++
+		w.credit--
 		on, other := late, early
 		if late.atBegin || !early.atBegin && early.time > late.time {
 			on, other = early, late
