@@ -26,6 +26,8 @@ type Balance struct {
 	MinRank  int     `json:"min_rank"`
 	Max      float64 `json:"max"`
 	MaxRank  int     `json:"max_rank"`
+	// Received is how much of Max was received; 0 in balances of other things than Summary.Directs.
+	Received float64 `json:"max_received,omitempty"`
 	// Imbalance is max / mean - 1: how much longer the last rank takes than
 	// with perfect balance, as a fraction.
 	Imbalance float64 `json:"imbalance"`
@@ -130,8 +132,11 @@ func (s *Summary) addLineBalances(j *Job, ms *matrix.ByClass) {
 	}
 	if !ms[matrix.External].Empty() || !ms[matrix.OneSided].Empty() {
 		direct := func(ranks []int) []Balance {
-			return []Balance{balanceBy("messages", ranks, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages }),
-				balanceBy("bytes", ranks, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })}
+			messages := balanceBy("messages", ranks, func(rank int) uint64 { return sent[rank].Messages + received[rank].Messages })
+			messages.Received = float64(received[messages.MaxRank].Messages)
+			bytes := balanceBy("bytes", ranks, func(rank int) uint64 { return sent[rank].Bytes + received[rank].Bytes })
+			bytes.Received = float64(received[bytes.MaxRank].Bytes)
+			return []Balance{messages, bytes}
 		}
 		s.Directs = direct(recorded)
 		s.eachProgram(func(p *JobProgram, ranks []int) { p.Directs = direct(ranks) })

@@ -43,14 +43,16 @@ func (p *TimeParts) Sum() (ns int64) {
 	return ns
 }
 
-// MarshalJSON returns an object of all parts, by name.
-func (p TimeParts) MarshalJSON() ([]byte, error) {
-	byName := map[string]int64{}
-	for part, ns := range p {
-		byName[TimePart(part).String()] = ns
+func (p *TimeParts) byName() map[string]*int64 {
+	out := map[string]*int64{}
+	for part := range p {
+		out[TimePart(part).String()] = &p[part]
 	}
-	return json.Marshal(byName)
+	return out
 }
+
+// MarshalJSON returns an object of all parts, by name.
+func (p TimeParts) MarshalJSON() ([]byte, error) { return json.Marshal(p.byName()) }
 
 // UnmarshalJSON is the inverse of MarshalJSON. It ignores unknown parts.
 func (p *TimeParts) UnmarshalJSON(data []byte) error {
@@ -117,15 +119,16 @@ type TimeTree struct {
 	FinalizeNs float64 `json:"finalize_ns"`
 }
 
-// MarshalJSON returns JSON with null for a share without a core that is not known.
+// MarshalJSON returns JSON with null for the time without a core if it is not known.
 func (t TimeTree) MarshalJSON() ([]byte, error) {
 	type plain TimeTree
 	out := struct {
 		plain
-		NoCore *float64 `json:"no_core"`
-	}{plain: plain(t)}
-	if t.NoCoreKnown != NoCoreUnknown {
-		out.NoCore = &t.NoCore
+		Parts  map[string]*int64 `json:"parts_ns"`
+		NoCore *float64          `json:"no_core"`
+	}{plain(t), t.Parts.byName(), &t.NoCore}
+	if t.NoCoreKnown == NoCoreUnknown {
+		out.Parts[WithoutCore.String()], out.NoCore = nil, nil
 	}
 	return json.Marshal(out)
 }

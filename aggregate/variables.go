@@ -69,6 +69,33 @@ func setByLauncher(name, value string) bool {
 	return false
 }
 
+// environments are the names in the environment that one family of MPIs reads, by the begin of their
+// libraries' version texts.
+var environments = []struct {
+	libraries, names []string
+}{
+	{[]string{"Open MPI"}, []string{"OMPI_MCA_", "PRTE_MCA_"}},
+	{[]string{"MPICH", "CRAY MPICH", "MVAPICH", "Intel"}, []string{"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_", "I_MPI_", "MV2_", "MVP_"}},
+}
+
+// ofOtherMPI reports whether a variable of the environment belongs to another family of MPIs than a
+// library, which therefore does not read it.
+func ofOtherMPI(name, library string) bool {
+	begins := func(s string, with []string) bool {
+		return slices.ContainsFunc(with, func(w string) bool { return strings.HasPrefix(s, w) })
+	}
+	of, known := false, false // whether the family of the name is that of the library, and whether that is known
+	named := false
+	for _, e := range environments {
+		is := begins(library, e.libraries)
+		known = known || is
+		if begins(name, e.names) {
+			named, of = true, is
+		}
+	}
+	return named && known && !of
+}
+
 // variableSums holds, for each variable with its value and outcome, the ranks
 // that have it. Variables of the environment are recorded for rank 0 only.
 type variableSums map[profile.Variable][]int
@@ -81,7 +108,7 @@ func (s variableSums) add(p *profile.Profile) {
 		}
 	}
 	for i, v := range p.Variables {
-		if v.Asked && v.Refused == "" && last[v.Name] != i || !v.Asked && (p.Rank != 0 || setByLauncher(v.Name, v.Value)) {
+		if v.Asked && v.Refused == "" && last[v.Name] != i || !v.Asked && (p.Rank != 0 || setByLauncher(v.Name, v.Value) || ofOtherMPI(v.Name, p.Library)) {
 			continue
 		}
 		if ranks := s[v]; p.Rank >= 0 {

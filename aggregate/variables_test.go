@@ -149,3 +149,23 @@ func TestSetByLauncher(t *testing.T) {
 		}
 	}
 }
+
+func TestOfOtherMPI(t *testing.T) {
+	for _, test := range []struct {
+		name, library string
+		want          bool
+	}{
+		{"OMPI_MCA_pml", "MPICH Version: 4.0.2", true},
+		{"OMPI_MCA_pml", "Open MPI v4.1.4, package: Debian", false},
+		{"OMPI_MCA_pml", "", false}, // not known
+		{"OMPI_MCA_pml", "another MPI 1.0", false},
+		{"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE", "Open MPI v5.0.11", true},
+		{"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE", "MPICH Version: 4.0.2", false},
+		{"I_MPI_FABRICS", "Intel(R) MPI Library 2021.19", false},
+		{"UCX_TLS", "MPICH Version: 4.0.2", false}, // any MPI may read it
+	} {
+		if got := ofOtherMPI(test.name, test.library); got != test.want {
+			t.Errorf("%s with %q: %v, want %v", test.name, test.library, got, test.want)
+		}
+	}
+}

@@ -4,10 +4,10 @@ import (
 	"context"
 	_ "embed"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -24,11 +24,11 @@ type Covered struct {
 // that the library built for it records and exports. The result is sorted by
 // symbol. standard is the version of the MPI Standard that the headers declare.
 func (o BuildOptions) Coverage(ctx context.Context, library string) (standard string, all []Covered, err error) {
-	work, err := os.MkdirTemp("", "mpitrace-")
+	work, remove, err := atomicfile.MakeTemporary("", "mpitrace-")
 	if err != nil {
 		return "", nil, err
 	}
-	defer os.RemoveAll(work)
+	defer remove()
 	header, err := o.readHeader(ctx, work)
 	if err != nil {
 		return "", nil, err

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
@@ -126,11 +127,11 @@ func (p *Product) sources() (files []sourceFile, err error) {
 // result, so that the file is always complete.
 func (p *Product) make(ctx context.Context, o BuildOptions, file string) error {
 	removeAbandoned(filepath.Dir(file))
-	work, err := os.MkdirTemp(filepath.Dir(file), "build-")
+	work, remove, err := atomicfile.MakeTemporary(filepath.Dir(file), "build-")
 	if err != nil {
 		return &NoRoomError{err}
 	}
-	defer os.RemoveAll(work)
+	defer remove()
 	key, err := p.identity(o)
 	if err != nil {
 		return err

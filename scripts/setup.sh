@@ -63,6 +63,11 @@ packages_to_test() {
     needs setpriv util-linux
     needs useradd passwd
     needs lstopo hwloc-nox
+    # Slurm, and what connects its srun with both MPIs
+    needs slurmctld slurmctld
+    needs slurmd slurmd slurm-wlm-basic-plugins libpmi0 libpmi2-0
+    needs srun slurm-client
+    needs munged munge
     needs python3 python3
     # Debian's python3 has venv, but not what it needs to make one.
     if ! has python3 || ! python3 -c 'import ensurepip' 2>/dev/null; then

@@ -18,6 +18,8 @@ var (
 		{"Send", []string{"Send"}, 1},
 		{"IsendIrecvWaitall", []string{"Isend", "Irecv", "Waitall"}, 3},
 		{"Sendrecv", []string{"Sendrecv"}, 1},
+		{"RecvNull", []string{"Recv"}, 1},
+		{"SendrecvNull", []string{"Sendrecv"}, 1},
 		{"Iprobe", []string{"Iprobe"}, 1},
 		{"Test", []string{"Test"}, 1},
 		{"Allreduce", []string{"Allreduce"}, 1},

@@ -106,7 +106,7 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("collect on %s: %w\nrun this command there: %s", node, err, there)
+		return fmt.Errorf("collect on %s: %w\nrun this command there: %s\n(in a job of Slurm: srun --overlap -w %[1]s %[3]s)", node, err, there)
 	}
 	return nil
 }

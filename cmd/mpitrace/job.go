@@ -74,9 +74,9 @@ func (j *job) show(opened *source.Run, missing []string) (complete bool, err err
 	if err != nil {
 		return false, err
 	}
-	spawned := found.unrecordedChildren(j.Dir)
-	missing = append(missing, spawned...)
-	complete = found.complete() && len(spawned)+len(opened.Damage()) == 0 && len(opened.Traced.Damaged) == 0
+	lacks := found.lacks(j.Dir, j.Command.Argv)
+	missing = append(missing, lacks...)
+	complete = found.complete() && len(lacks)+len(opened.Damage()) == 0 && len(opened.Traced.Damaged) == 0
 	if len(found.jobs) == 0 || j.Settings.Of("no-report").On() {
 		warnIncomplete(j.Log, missing...) // otherwise they are at the end of the last summary
 		return complete, nil

@@ -17,8 +17,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/views"
@@ -237,22 +239,42 @@ func (o *reorderOptions) run(cmd *cobra.Command, path string) error {
 type placedJob struct {
 	*source.Traffic
 	processes []placement.RankLocation
-	killed    []int  // ranks that ended without MPI_Finalize
-	library   string // MPI library
-	command   string // the program and its arguments
+	killed    []int    // ranks that ended without MPI_Finalize
+	library   string   // MPI library
+	command   string   // the program and its arguments
+	launched  []string // the recorded command with its launcher; nil if it is not known
+}
+
+// formatLaunchers are the launchers whose files the formats are.
+var formatLaunchers = map[string]launch.System{"rankfile": launch.OpenMPILauncher, "seq": launch.OpenMPILauncher, "hydra": launch.HydraLauncher,
+	"intel": launch.HydraLauncher, "slurm": launch.SlurmLauncher, "mpich": launch.SlurmLauncher, "flux": launch.FluxLauncher}
+
+// withOptions returns the command of the job behind the options, other than those that place ranks,
+// that the launcher of a format was given.
+func (j *placedJob) withOptions(format string) string {
+	words := ""
+	options, _ := launch.OtherOptions(j.launched, formatLaunchers[format]) // else there are none to keep
+	for _, word := range options {
+		words += text.ShellQuote(word) + " "
+	}
+	return words + j.command
 }
 
 // jobs reads the job or the jobs.
 func (o *reorderOptions) jobs(path string, stdin io.Reader, log io.Writer) ([]*placedJob, error) {
 	var jobs []*placedJob
 	var damage source.DamageList
+	info := new(rundir.Info)
+	if dir := rundir.Dir(path); dir.Used() {
+		info, _ = dir.ReadInfo() // without it, the command line lacks options
+	}
 	next, count := &placedJob{}, 0
 	in := source.TrafficReader{Log: log, Stdin: stdin, Selection: &o.selection.Selection, Hosts: true, Damage: &damage,
 		Warn: func(err error) { warn(log, err) },
 		Each: next.add,
 		Use: func(t *source.Traffic) error {
 			if count++; o.job == 0 || o.job == count {
-				jobs = append(jobs, &placedJob{t, next.processes, next.killed, next.library, next.command})
+				jobs = append(jobs, &placedJob{t, next.processes, next.killed, next.library, next.command, info.Command})
 			}
 			*next = placedJob{}
 			return nil
@@ -336,8 +358,11 @@ var libraryFormats = []struct {
 // launcherFormat returns the format of the launcher's file; nil if it is not known.
 func (o *reorderOptions) launcherFormat(a *reordered) *placement.FileFormat {
 	names := []string{o.format}
+	if _, bySlurm := launch.OtherOptions(a.job.launched, launch.SlurmLauncher); bySlurm && o.format == "" {
+		names = []string{"slurm"}
+	}
 	for _, l := range libraryFormats {
-		if o.format == "" && strings.Contains(a.job.library, l.library) {
+		if names[0] == "" && strings.Contains(a.job.library, l.library) {
 			names = l.formats
 			break
 		}
@@ -365,7 +390,7 @@ func (o *reorderOptions) write(a *reordered) error {
 		if err != nil {
 			return err
 		}
-		a.File, a.Start = o.output, format.Command(o.output, a.topology, a.Slot, a.job.command)
+		a.File, a.Start = o.output, format.Command(o.output, a.topology, a.Slot, a.job.withOptions(format.Name))
 	}
 	if o.plot == "" {
 		return nil

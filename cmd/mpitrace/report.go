@@ -134,11 +134,11 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		}
 		found.useTraced(traced)
 	}
-	missing := found.unrecordedChildren(dir)
+	info, _ := dir.ReadInfo() // empty on an error, which was already reported
+	missing := found.lacks(dir, info.Command)
 	if dir != "" {
 		missing = append(missingText(dir.WrongMPI(), export.LostEventsText(dir, &opened.Traced)), missing...)
 	}
-	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	view := views.Options{Top: int(o.top), Sort: o.sort, Missing: missing, Info: info, Path: path, Files: dir == ""}
 	if o.page.file != "" {
 		made, err := found.page(view, o.page.source)

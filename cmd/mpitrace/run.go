@@ -58,7 +58,7 @@ line is wrong.`,
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	registerSettings(cmd)
-	f.StringVarP(&o.dir, "output", "o", "", "record into `DIR`, which must not contain a run (default: mpitrace-PROGRAM- and the batch job's id or the time)")
+	f.StringVarP(&o.dir, "output", "o", "", "record into `DIR`, which must not contain a run; %j, %x and %a are the batch job's id, name and array index (default: mpitrace-PROGRAM- and the batch job's id or the time)")
 	f.BoolVar(&o.view, "view", false, "serve the page of the run while it goes on, as mpitrace view does, and print its address")
 	return cmd
 }
@@ -76,6 +76,12 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	}
 	if err := o.checkTrace(); err != nil {
 		return usage(err)
+	}
+	if o.dir != "" {
+		if o.dir, err = launch.ExpandName(o.dir); err != nil {
+			return usage(err)
+		}
+		o.dir += launch.Restart() // beside what the job recorded before it was started again
 	}
 	mark, under := launch.UnderLauncher()
 	if under && !launch.IsLauncher(argv) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -77,7 +78,13 @@ job, it shows how the job ended, as mpitrace report does.`,
 			if err != nil {
 				return err
 			}
-			return o.show(cmd, opened, now)
+			if err := o.show(cmd, opened, now); err != nil || o.json || opened.Ended() {
+				return err
+			}
+			for _, there := range elsewhereCommands(opened.Dir, "status") {
+				fmt.Fprintln(cmd.OutOrStdout(), "what is not seen from here:", there)
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()
@@ -128,6 +135,22 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *source.Run, read time.T
 		}
 	}
 	return nil
+}
+
+// elsewhereCommands returns, for each other node that has recordings of a run, the command that runs
+// mpitrace there with a verb and the directory. While a job of Slurm runs, srun starts it beside the
+// job.
+func elsewhereCommands(dir rundir.Dir, verb string) (commands []string) {
+	info, _ := dir.ReadInfo() // without it, ssh is used
+	here, _ := os.Hostname()
+	for _, node := range rundir.Hosts(dir.Uncollected(), here) {
+		start := "ssh " + node
+		if b := info.Batch; b != nil && b.System == "Slurm" {
+			start = fmt.Sprintf("srun --jobid=%s --overlap -w %s", text.ShellQuote(b.ID), node)
+		}
+		commands = append(commands, fmt.Sprintf("%s mpitrace %s %s", start, verb, text.ShellQuote(string(dir))))
+	}
+	return commands
 }
 
 // watchRun shows what a run is doing, each second until it ends.

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"io"
+	"path"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -200,6 +202,41 @@ func (s summaries) unrecordedChildren(dir rundir.Dir) []string {
 	}
 	return []string{fmt.Sprintf("the processes that MPI_Comm_spawn started are not recorded. To record them, spawn a script with the line: "+
 		"exec mpitrace run -o %s -- ./child \"$@\"", text.ShellQuote(cmp.Or(string(dir), "DIR")))}
+}
+
+// alone returns a text if processes that were started together were each alone in their
+// MPI_COMM_WORLD: the launcher gave them nothing by which their MPI finds the others. Those of a
+// script count only if they ran at the same time.
+func (s summaries) alone(command []string) []string {
+	if len(s.jobs) < 2 {
+		return nil
+	}
+	var begun, ended time.Time // the last begin and the first end
+	for _, job := range s.jobs {
+		end := job.Started.Add(time.Duration(1e9 * job.WallTimeS))
+		if job.RanksExpected != 1 || job.Program != s.jobs[0].Program || job.Library == "" {
+			return nil
+		}
+		if job.Started.After(begun) {
+			begun = job.Started
+		}
+		if ended.IsZero() || end.Before(ended) {
+			ended = end
+		}
+	}
+	if begun.After(ended) && (len(command) == 0 || !launch.IsLauncher(command)) {
+		return nil
+	}
+	try := "for one job, use the launcher of the program's MPI"
+	if slices.ContainsFunc(command, func(word string) bool { return path.Base(word) == "srun" }) {
+		try = "for one job, try srun --mpi=pmix (Open MPI) or pmi2 (MPICH); see srun --mpi=list"
+	}
+	return []string{fmt.Sprintf("%d jobs of one rank: %s", len(s.jobs), try)}
+}
+
+// lacks returns what the run lacks that belongs to none of its jobs.
+func (s summaries) lacks(dir rundir.Dir, command []string) []string {
+	return slices.Concat(s.unrecordedChildren(dir), s.alone(command))
 }
 
 // options returns the options of the view of a job.

@@ -84,6 +84,9 @@ func (o *viewOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), server.URL())
 	warn(cmd.ErrOrStderr(), forwarding(server)...)
+	for _, there := range elsewhereCommands(dir, "view") {
+		warn(cmd.ErrOrStderr(), "while the job runs, ranks of that node are seen by: "+there)
+	}
 	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
 	return server.Serve(ctx, live.IdleLimit)
@@ -167,6 +170,7 @@ func (v *viewedRun) report() (any, error) {
 		v.found.useTraced(traced)
 	}
 	info, _ := v.dir.ReadInfo() // the page shows what is known without it
+	missing = append(missing, v.found.lacks(v.dir, info.Command)...)
 	p, err := v.found.page(views.Options{Missing: missing, Info: info}, false)
 	if err != nil {
 		return nil, err

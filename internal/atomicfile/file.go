@@ -263,6 +263,16 @@ func WriteTemporary(pattern string, write func(io.Writer) error) (path string, r
 	return path, func() { discard(path) }, nil
 }
 
+// MakeTemporary makes a directory as os.MkdirTemp does. It is removed by remove, or if a signal ends the
+// program before.
+func MakeTemporary(dir, pattern string) (path string, remove func(), err error) {
+	if path, err = os.MkdirTemp(dir, pattern); err != nil {
+		return "", nil, err
+	}
+	track(path)
+	return path, func() { discard(path) }, nil
+}
+
 // Unnamed creates a temporary file in TMPDIR or, if that is not set, in dir, or else where the
 // system has temporary files. The file has no name: it is gone when it is closed or when the
 // program ends, by whatever cause.

@@ -15,7 +15,7 @@ import (
 )
 
 // TestMain also serves as the program that is interrupted: it keeps writing
-// into a directory that it tracks.
+// into a temporary directory.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("ATOMICFILE_TEST_UNFINISHED"); path != "" {
 		path, directory := strings.CutPrefix(path, "directory ")
@@ -25,8 +25,10 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	track(dir)
-	os.Mkdir(dir, 0o777)
+	dir, _, err := MakeTemporary(dir, "part-")
+	if err != nil {
+		panic(err)
+	}
 	for i := 0; ; i++ {
 		os.WriteFile(filepath.Join(dir, fmt.Sprint(i%100)), []byte("part"), 0o666)
 		if i == 100 {
@@ -39,7 +41,7 @@ func TestInterrupted(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		place := t.TempDir()
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "ATOMICFILE_TEST_DIR="+filepath.Join(place, ".x.part"))
+		cmd.Env = append(os.Environ(), "ATOMICFILE_TEST_DIR="+place)
 		out, err := cmd.StdoutPipe()
 		testenv.NoError(t, err)
 		testenv.NoError(t, cmd.Start())

@@ -13,8 +13,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// causeFindings returns the findings about the causes of waits, the largest first.
-func causeFindings(j *facts) []Finding {
+// causeFindings returns the findings about the causes of waits, the largest first. If they are uncertain,
+// they say nothing of savings.
+func causeFindings(j *facts, uncertain bool) []Finding {
 	if j.trace == nil || j.quiet() {
 		return nil
 	}
@@ -23,6 +24,9 @@ func causeFindings(j *facts) []Finding {
 		found = append(found, *g.finding(j))
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	if uncertain {
+		return found
+	}
 	for i := range found {
 		var other *Finding
 		if len(found) > 1 {
@@ -304,7 +308,7 @@ func (g *causeGroup) hotRank(j *facts, f *Finding) {
 	case strings.HasPrefix(c.Call, "File_"):
 		f.Try = "Let all ranks read and write together (collective calls), or let the others go on meanwhile."
 	case profile.MakesObject(c.Call):
-		f.Try = "Create it once, before the loop."
+		f.Try = createOnce(c.Call)
 	case slices.ContainsFunc(j.Calls, func(t aggregate.CallTotals) bool { return t.Call == c.Call && pointToPoint(&t) }):
 		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
 	default:

@@ -280,6 +280,15 @@ func TestOnlyTogether(t *testing.T) {
 	}
 }
 
+// TestUncertainCauses checks that nothing is said of savings if ranks had no core for long.
+func TestUncertainCauses(t *testing.T) {
+	s, traced := waitingJob()
+	traced.Causes, s.Tree.NoCore = []causes.Cause{saves(imbalance, 2.1)}, 0.31
+	if found := Of(s, traced); len(found) != 1 || found[0].Try != "Move work off rank 0." || found[0].SavesS != 0 || found[0].Uncertain == "" {
+		t.Errorf("%+v", found)
+	}
+}
+
 // TestCausesExplainWaits checks that the waits of which the cause is known are explained, and have no
 // finding of their own.
 func TestCausesExplainWaits(t *testing.T) {

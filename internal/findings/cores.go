@@ -40,7 +40,7 @@ func coresTaken(j *facts) *Finding {
 		verb = "has"
 	}
 	f.Text = fmt.Sprintf("%s on %s %s enough cores, but others use them: other programs, or threads that are bound to one core.", sentence(first.Ranks), first.Host, verb) + f.Text
-	f.Try = fmt.Sprintf("Ask for the node alone; see what runs on %s with top.", first.Host) + f.Try
+	f.Try = fmt.Sprintf("See what else runs on %s (top), and ask for the whole node (srun --exclusive).", first.Host) + f.Try
 	return f
 }
 

@@ -94,6 +94,9 @@ var noCoreRules = []Rule{Oversubscribed, CoresTaken}
 // timed completes a finding about time.
 func (f *Finding) timed(uncertain string) {
 	f.Of, f.Uncertain = OfTime, uncertain
+	if uncertain != "" {
+		f.SavesS = 0 // a part of the time was without a core
+	}
 	if f.SavesS > 0 && f.Rule != LoadImbalance && f.waits == nil { // which say so themselves
 		f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
 	}

@@ -351,25 +351,39 @@ func hotRank(j *facts) *Finding {
 			continue
 		}
 		f := &Finding{Share: j.shareOf(j.pointToPointNs()), Ranks: profile.RankSetOf(b.MaxRank)}
-		amount := func(v float64) string { return text.Count(uint64(v)) + " messages" }
+		amount, of := func(v float64) string { return text.Count(uint64(v)) + " messages" }, "messages"
 		if b.Quantity == "bytes" {
-			amount = func(v float64) string { return text.Bytes(uint64(v)) }
+			amount, of = func(v float64) string { return text.Bytes(uint64(v)) }, "bytes"
 		}
-		f.Text = fmt.Sprintf("Rank %d sends and receives %s point-to-point, the median is %s.", b.MaxRank, amount(b.Max), amount(b.Median))
+		does := directionOf(b)
+		f.Text = fmt.Sprintf("Rank %d %s %s point-to-point, the median rank %s.", b.MaxRank, does, amount(b.Max), amount(b.Median))
+		f.Cause = fmt.Sprintf("rank %d %s %s times as many %s as the median rank", b.MaxRank, does, text.Number(b.Max/b.Median), of)
 		if from := sources(j, b); from.Len() > 0 {
 			f.Text += fmt.Sprintf(" Most come from %s.", from)
 		}
-		site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool {
-			return c.Class == profile.P2P.String() && c.PerRank.MaxRank == b.MaxRank
-		}))
+		site := j.longestSite(timeIf(func(c *aggregate.CallSite) bool { return c.Class == profile.P2P.String() }))
 		if site != nil {
 			f.Call, f.Callsite = site.Call, site.String()
-			f.Text += fmt.Sprintf(" It spends most time in %s.", at(site))
+			f.Text += fmt.Sprintf(" Most time is in %s, the longest on rank %d.", at(site), site.PerRank.MaxRank)
 		}
 		f.Try = "Use a collective (Gather, Reduce, Bcast), or forward the data along a tree of ranks."
 		return f
 	}
 	return nil
+}
+
+// mostlyOneWay is the least part of a hot rank's messages or bytes that names their direction.
+const mostlyOneWay = 0.9
+
+// directionOf says whether a hot rank mostly sends or receives.
+func directionOf(b *aggregate.Balance) string {
+	switch {
+	case b.Received >= mostlyOneWay*b.Max:
+		return "receives"
+	case b.Received <= (1-mostlyOneWay)*b.Max:
+		return "sends"
+	}
+	return "sends and receives"
 }
 
 // sources returns the ranks among the largest pairs that send to the hot rank; none if they send
@@ -457,7 +471,7 @@ func setUpInALoop(j *facts) *Finding {
 	}
 	f := j.at(site, float64(site.OwnNs))
 	f.Text = fmt.Sprintf("%s %s calls of %s.", j.callers(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site))
-	f.Try = "Create it once, before the loop."
+	f.Try = createOnce(site.Call)
 	return f
 }
 
@@ -530,6 +544,27 @@ func (j *facts) callers(c *aggregate.CallSite) string {
 		return "On average, each rank makes"
 	}
 	return "Each rank makes"
+}
+
+// createOnce returns what to try if a constructor takes long.
+func createOnce(call string) string {
+	return fmt.Sprintf("Create the %s once, before the loop, and use it again.", objectOf(call))
+}
+
+// objectOf returns what a constructor makes.
+func objectOf(call string) string {
+	t := profile.TraitsOf(call)
+	switch {
+	case t.Any(profile.TraitMakesComm):
+		return "communicator"
+	case t.Any(profile.TraitMakesWindow):
+		return "window"
+	case t.Any(profile.TraitMakesDatatype):
+		return "datatype"
+	case t.Any(profile.TraitPersistent):
+		return "request"
+	}
+	return "processes"
 }
 
 // at returns a finding about time spent at a call site.

@@ -57,7 +57,7 @@ func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
 		}
 		found = append(found, *f)
 	}
-	for _, f := range causeFindings(j) {
+	for _, f := range causeFindings(j, uncertain != "") {
 		f.timed(uncertain)
 		found = append(found, f)
 	}

@@ -89,11 +89,10 @@ func timeInMPI(j *facts, found []Finding) *Finding {
 		}
 		sites = append(sites, fmt.Sprintf("%s%s, %s", at(c), onCommunicator(c), text.Percent(share)))
 	}
-	f.Text = fmt.Sprintf("%s of the time is in MPI", text.Percent(j.Tree.InMPI()))
-	if len(sites) > 0 {
-		f.Text += ", most in " + strings.Join(sites, "; ")
+	if f.Text = "No call site stands out."; len(sites) > 0 {
+		f.Text = "Most is in " + strings.Join(sites, "; ") + "."
 	}
-	f.Text += "." + j.waitingText()
+	f.Text += j.waitingText()
 	f.Try = j.tryTrace()
 	if f.Call != "" {
 		f.Cause = "most in " + place(f.Call, f.Callsite)

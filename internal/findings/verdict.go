@@ -19,6 +19,7 @@ const (
 	worthInit   = 0.01 // least time of MPI_Init and of MPI_Finalize that is named, as a share of the run time
 	mostName    = 40   // columns of the name of a program
 	mostlyKnown = 0.5  // least share of the time in MPI that its cause explains
+	mostVerdict = 280  // columns; three lines of a short report hold at least as much
 )
 
 // verdict returns one or two sentences: how the time of the job divides, whether the run can be
@@ -50,17 +51,16 @@ func (j *facts) verdict(found []Finding) string {
 	if j.Tree.RuntimeNs < leastRunNs {
 		return who + ": too short to say what costs time."
 	}
-	first := who + ": " + strings.Join(j.partTexts(), ", ")
-	if start := j.startText(); strings.HasSuffix(first, ")") && start != "" {
-		first += "; and " + start
-	} else if start != "" {
-		first += " (and " + start + ")"
+	second := bad
+	if bad == "" {
+		second = j.judgement(found)
 	}
-	first += "."
-	if bad != "" {
-		return joined(first, bad)
+	parts := strings.Join(j.partTexts(), ", ")
+	whole := joined(who+": "+parts+j.startText(parts)+".", second)
+	if text.Columns(whole) > mostVerdict { // what to do is more important than the time to start
+		whole = joined(who+": "+parts+".", second)
 	}
-	return joined(first, j.judgement(found))
+	return whole
 }
 
 // joined returns sentences in one line.
@@ -120,13 +120,14 @@ func movingName(t *aggregate.TimeTree) string {
 
 func noCoreName(t *aggregate.TimeTree) string {
 	if t.NoCoreKnown == aggregate.NoCoreAtLeast {
-		return "without a core at least"
+		return "waiting for a core at least"
 	}
-	return "without a core about"
+	return "waiting for a core about"
 }
 
-// startText returns the time to start and to end MPI, which is no part of the run time.
-func (j *facts) startText() string {
+// startText returns the time to start and to end MPI, which is no part of the run time, as the end of
+// the sentence about the parts.
+func (j *facts) startText(parts string) string {
 	var words []string
 	for _, outside := range []struct {
 		ns   float64
@@ -136,7 +137,14 @@ func (j *facts) startText() string {
 			words = append(words, duration(outside.ns)+" to "+outside.name+" MPI")
 		}
 	}
-	return strings.Join(words, ", ")
+	switch start := strings.Join(words, ", "); {
+	case start == "":
+		return ""
+	case strings.HasSuffix(parts, ")"):
+		return "; and " + start
+	default:
+		return " (and " + start + ")"
+	}
 }
 
 // judgement returns the sentence about the largest loss.
@@ -145,16 +153,16 @@ func (j *facts) judgement(found []Finding) string {
 	largest := j.largestTimed(found)
 	switch {
 	case j.noCore():
-		try := "start fewer ranks on a node, or ask for the node alone"
+		try := "start fewer ranks on a node, or ask for the whole node"
 		if f := findingOf(found, noCoreRules...); f != nil {
 			try = clause(f.Try)
 		}
-		return fmt.Sprintf("The cores were missing, so other times are not reliable: %s.", try)
+		return fmt.Sprintf("The ranks often had no core to run on, so the other times are not reliable: %s.", try)
 	case t.Share(aggregate.Computing) >= dominates:
 		if largest == nil {
-			return "Computing dominates."
+			return "The program mostly computes."
 		}
-		return namedSentenceOf(fmt.Sprintf("Computing dominates; the largest loss is %s (%s)", largest.Rule, percent(largest.Share)), largest)
+		return namedSentenceOf(fmt.Sprintf("The program mostly computes; the largest loss is %s (%s)", largest.Rule, percent(largest.Share)), largest)
 	}
 	return j.loss(found)
 }

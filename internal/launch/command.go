@@ -228,6 +228,13 @@ type section struct {
 	word      string // the option that was read last, as the user wrote it
 	config    int    // index of the word with the argument of -configfile, 0 if there is none
 	reason    string // why the program cannot be replaced, empty if it can
+	found     []foundOption
+}
+
+// foundOption is an option in a command line, with its arguments.
+type foundOption struct {
+	name  string // in full, without dashes; of several letters in one word the first
+	words []string
 }
 
 // whyNot returns why the section's program cannot be replaced, empty if it can.
@@ -261,22 +268,30 @@ func (s *section) parse() {
 		if len(word) < 2 || word[0] != '-' {
 			return
 		}
+		begin := s.at
 		s.at++
 		s.word, _, _ = strings.Cut(word, "=")
-		if s.options.long && word[1] != '-' {
-			s.letters(word[1:])
-			continue
-		}
-		name, value, attached := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		name, arity := s.lookup(name, attached)
-		if attached {
-			s.valueAt = s.at - 1
-			s.note(name, value)
-			s.at += s.options.arguments(name, arity, value, true)
-			continue
-		}
-		s.take(name, arity)
+		name := s.option(word)
+		s.found = append(s.found, foundOption{name, s.words[begin:min(s.at, len(s.words))]})
 	}
+}
+
+// option reads an option, whose word was passed, and its arguments.
+func (s *section) option(word string) string {
+	if s.options.long && word[1] != '-' {
+		s.letters(word[1:])
+		return word[1:2]
+	}
+	name, value, attached := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	name, arity := s.lookup(name, attached)
+	if attached {
+		s.valueAt = s.at - 1
+		s.note(name, value)
+		s.at += s.options.arguments(name, arity, value, true)
+		return name
+	}
+	s.take(name, arity)
+	return name
 }
 
 // take records an option and skips its arguments.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
@@ -103,11 +104,11 @@ func probe(cc string, env []string) (*MPI, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiler wrapper: %w", err)
 	}
-	dir, err := os.MkdirTemp(scratchDir(), "mpitrace-probe-")
+	dir, remove, err := atomicfile.MakeTemporary(scratchDir(), "mpitrace-probe-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	bin, out, err := compileC(ctx, path, probeSource, dir, env)

@@ -34,10 +34,12 @@ func Dispatcher(ctx context.Context, mpi *MPI, elsewhere func() (string, error),
 	return path, nil
 }
 
-// mayUseAnyMPI reports whether the command may start programs of any MPI: it is
-// a script, or a program that is not linked to an MPI and not started by a
-// launcher.
-func (c *Command) mayUseAnyMPI() bool { return c.Launcher == nil && len(c.Programs) == 0 }
+// mayUseAnyMPI reports whether the command may start programs of any MPI: its
+// programs are not known (a script, a file for srun --multi-prog), and no launcher
+// of one MPI starts them.
+func (c *Command) mayUseAnyMPI() bool {
+	return len(c.Programs) == 0 && (c.Launcher == nil || c.Launcher.flavours() == nil)
+}
 
 // isUnlinked reports whether the command's program is a script, or not linked
 // to an MPI.

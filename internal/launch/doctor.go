@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -135,14 +136,14 @@ const (
 // library, and checks the recording.
 func tryPreload(ctx context.Context, mpi *MPI) error {
 	cache, _ := interpose.CacheDir() // empty if there is none, for the system's temporary directory
-	dir, err := os.MkdirTemp(cache, "doctor-")
+	dir, remove, err := atomicfile.MakeTemporary(cache, "doctor-")
 	if err != nil && cache != "" {
-		dir, err = os.MkdirTemp("", "mpitrace-doctor-")
+		dir, remove, err = atomicfile.MakeTemporary("", "mpitrace-doctor-")
 	}
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	lib, err := BuildLibrary(ctx, mpi, func() (string, error) { return dir, nil }, io.Discard)
 	if err != nil {
 		return err

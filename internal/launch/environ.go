@@ -115,21 +115,27 @@ func unsetenv(env []string, names ...string) []string {
 	})
 }
 
-// slurmRank is set in batch scripts, too.
-const slurmRank = "SLURM_PROCID"
+const (
+	slurmRank = "SLURM_PROCID" // set in batch scripts, too
+	slurmSize = "SLURM_STEP_NUM_TASKS"
+)
 
 // numberings are the environment variables in which launchers give a process its
-// rank and the number of processes.
-var numberings = []struct{ rank, size string }{
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-	{"PMI_RANK", "PMI_SIZE"},
-	{"PMI_ID", "PMI_SIZE"},
-	{slurmRank, "SLURM_STEP_NUM_TASKS"},
-	{"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
-	{"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
-	{"PALS_RANKID", ""},
-	{"PMIX_RANK", ""},
+// rank and the number of processes. ofMPI says that an MPI's own launcher sets them, and srun does
+// not.
+var numberings = []struct {
+	rank, size string
+	ofMPI      bool
+}{
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
+	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", true},
+	{"PMI_RANK", "PMI_SIZE", false},
+	{"PMI_ID", "PMI_SIZE", false},
+	{slurmRank, slurmSize, false},
+	{"FLUX_TASK_RANK", "FLUX_JOB_SIZE", true},
+	{"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", true},
+	{"PALS_RANKID", "", true},
+	{"PMIX_RANK", "", false},
 }
 
 // UnderLauncher reports whether a launcher started this process as an MPI
@@ -137,10 +143,16 @@ var numberings = []struct{ rank, size string }{
 //
 // In Slurm's batch scripts SLURM_STEP_ID is missing or has a special number. The process of a step
 // with one task does not count as an MPI process, because people work in such steps (srun --pty
-// bash).
+// bash), although srun gives it the rank of each kind of MPI. If another launcher starts ranks in
+// such a step, there are several.
 func UnderLauncher() (mark string, ok bool) {
+	inStep, oneTask := slurmStep() != "", os.Getenv(slurmSize) == "1"
 	for _, n := range numberings {
-		if os.Getenv(n.rank) != "" && (n.rank != slurmRank || slurmStep() != "" && os.Getenv(n.size) != "1") {
+		size := os.Getenv(n.size)
+		switch {
+		case os.Getenv(n.rank) == "", n.rank == slurmRank && !inStep:
+		case inStep && oneTask && !n.ofMPI && (size == "" || size == "1"):
+		default:
 			return n.rank, true
 		}
 	}

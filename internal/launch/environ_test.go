@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
@@ -105,14 +106,21 @@ func TestUnderLauncher(t *testing.T) {
 		{"batch script", map[string]string{"SLURM_PROCID": "0"}, false},
 		{"batch step", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "4294967291", "SLURM_STEP_NUM_TASKS": "4"}, false},
 		{"shell on a node", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, false},
+		{"shell with the ranks of pmi2 and pmix", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1",
+			"PMI_RANK": "0", "PMI_SIZE": "1", "PMIX_RANK": "0"}, false},
+		{"mpirun of Open MPI in such a shell", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1",
+			"PMIX_RANK": "0", "OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, true},
+		{"mpiexec of MPICH in such a shell", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1",
+			"PMI_RANK": "1", "PMI_SIZE": "2"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, n := range numberings {
 				t.Setenv(n.rank, test.env[n.rank])
+				if n.size != "" {
+					t.Setenv(n.size, test.env[n.size])
+				}
 			}
-			for _, name := range []string{"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"} {
-				t.Setenv(name, test.env[name])
-			}
+			t.Setenv("SLURM_STEP_ID", test.env["SLURM_STEP_ID"])
 			if mark, ok := UnderLauncher(); ok != test.want {
 				t.Errorf("got %q, %v; want %v", mark, ok, test.want)
 			}
@@ -128,10 +136,12 @@ func TestJobID(t *testing.T) {
 		{nil, ""},
 		{map[string]string{"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "2"}, "4711.2"},
 		{map[string]string{"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "4294967291"}, "4711"},
+		{map[string]string{"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "0", "SLURM_RESTART_COUNT": "2"}, "4711-restart2.0"},
+		{map[string]string{"SLURM_JOB_ID": "4711", "SLURM_RESTART_COUNT": "0"}, "4711"},
 		{map[string]string{"PBS_JOBID": "12[3].server/x"}, "12-3-.server-x"},
 		{map[string]string{"FLUX_JOB_ID": "f2wK9"}, "f2wK9"},
 	} {
-		for _, name := range []string{"SLURM_JOB_ID", "SLURM_STEP_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID"} {
+		for _, name := range []string{"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID"} {
 			t.Setenv(name, test.env[name])
 		}
 		if got := JobID(); got != test.want {
@@ -164,5 +174,24 @@ func TestEnvironForProgram(t *testing.T) {
 				t.Errorf("preloaded %v, reason %q; want recorded %v", got, why, test.recorded)
 			}
 		})
+	}
+}
+
+func TestExpandName(t *testing.T) {
+	for name, value := range map[string]string{"SLURM_JOB_ID": "4711", "SLURM_JOB_NAME": "big run/2", "SLURM_ARRAY_TASK_ID": ""} {
+		t.Setenv(name, value)
+	}
+	for _, test := range []struct{ name, want, err string }{
+		{"run", "run", ""},
+		{"out/%x-%j", "out/big-run-2-4711", ""},
+		{"100%%", "100%", ""},
+		{"%a", "", "%a is the index in an array of batch jobs, and this is none (SLURM_ARRAY_TASK_ID is not set)"},
+		{"%N", "", "%N: after %, a name may have j"},
+		{"50%", "", "50%: after %, a name may have j"},
+	} {
+		got, err := ExpandName(test.name)
+		if got != test.want || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%q: got %q, %v; want %q, %q", test.name, got, err, test.want, test.err)
+		}
 	}
 }

@@ -48,8 +48,9 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 	if err != nil {
 		return env, err.Error()
 	}
-	if p.Kind.mayUseAnyMPI() && r.Dispatcher != "" {
-		r.Library = r.Dispatcher
+	otherMPI := p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour
+	if (otherMPI || p.Kind.mayUseAnyMPI()) && r.Dispatcher != "" {
+		r.Library, otherMPI = r.Dispatcher, false
 	}
 	if err := interpose.CheckLibrary(r.Library); errors.Is(err, fs.ErrNotExist) {
 		return env, fmt.Sprintf("the library is not on this node: %v", err)
@@ -59,7 +60,7 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 	switch {
 	case p.unreachable():
 		return env, p.Err().Error()
-	case p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour:
+	case otherMPI:
 		rundir.NoteWrongMPI(rundir.Dir(r.Dir).Recordings(), p.Path, p.Library)
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
 			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())

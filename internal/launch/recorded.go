@@ -192,7 +192,7 @@ func (c *RecordedCommand) describe(spool string) *rundir.Info {
 	wd, _ := os.Getwd()
 	host, _ := os.Hostname()
 	info := &rundir.Info{Version: c.Version, Command: c.Command.Argv, Launched: c.argv, WorkingDirectory: wd, Host: host,
-		MPI: c.MPI, Library: c.Library, Spool: spool, Settings: c.settings(), Start: time.Now()}
+		Batch: Batch(), MPI: c.MPI, Library: c.Library, Spool: spool, Settings: c.settings(), Start: time.Now()}
 	if spool != "" {
 		info.Uncollected = []string{rundir.Left{Host: host, Path: spool}.String()}
 	}

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -11,21 +12,95 @@ import (
 )
 
 // JobID returns the batch system's ID of the job that contains this process. In
-// a Slurm step the number of the step is appended: "4711.0". It is empty
-// outside of a batch system.
+// a Slurm step the number of the step is appended: "4711.0". A job that Slurm
+// started again has the number of the restart, too: "4711-restart1.0". It is
+// empty outside of a batch system.
 func JobID() string {
 	if id := os.Getenv("SLURM_JOB_ID"); id != "" {
+		id += Restart()
 		if step := slurmStep(); step != "" {
 			return id + "." + step
 		}
 		return id
 	}
-	for _, name := range []string{"PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID"} {
-		if id := os.Getenv(name); id != "" {
+	for _, s := range batchSystems {
+		if id := os.Getenv(s.id); id != "" {
 			return fileName(id)
 		}
 	}
 	return ""
+}
+
+// batchSystems are the batch systems, with the environment variables that describe a job.
+var batchSystems = []struct{ name, id, index, partition, nodes string }{
+	{"Slurm", "SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST"},
+	{"PBS", "PBS_JOBID", "PBS_ARRAY_INDEX", "PBS_QUEUE", ""},
+	{"LSF", "LSB_JOBID", "", "LSB_QUEUE", "LSB_HOSTS"},
+	{"Flux", "FLUX_JOB_ID", "", "", ""},
+	{"Cobalt", "COBALT_JOBID", "", "", ""},
+}
+
+// Batch returns the batch job that contains this process; nil if there is none.
+func Batch() *rundir.BatchJob {
+	for _, s := range batchSystems {
+		if id := os.Getenv(s.id); id != "" {
+			b := &rundir.BatchJob{System: s.name, ID: id, ArrayIndex: os.Getenv(s.index), Partition: os.Getenv(s.partition), Nodes: os.Getenv(s.nodes)}
+			if s.name == "Slurm" {
+				b.Step = slurmStep()
+			}
+			return b
+		}
+	}
+	return nil
+}
+
+// Restart returns what distinguishes the runs of a job that Slurm started again, for
+// names: "-restart1". It is empty at the first start.
+func Restart() string {
+	if n, err := strconv.ParseUint(os.Getenv("SLURM_RESTART_COUNT"), 10, 32); err == nil && n > 0 {
+		return fmt.Sprintf("-restart%d", n)
+	}
+	return ""
+}
+
+// patterns are the letters of a file name that stand for something of the batch job, as in the
+// names that users give sbatch, with the environment variables that hold it.
+var patterns = map[byte]struct {
+	what string
+	from []string
+}{
+	'j': {"the id of a batch job", []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID"}},
+	'x': {"the name of a batch job", []string{"SLURM_JOB_NAME", "PBS_JOBNAME", "LSB_JOBNAME"}},
+	'a': {"the index in an array of batch jobs", []string{"SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "LSB_JOBINDEX"}},
+}
+
+// ExpandName replaces %j, %x and %a in a name by the id, the name and the array index of the batch
+// job, and %% by %. It returns an error for other letters, and outside of such a job.
+func ExpandName(name string) (string, error) {
+	var out strings.Builder
+	for i := 0; i < len(name); i++ {
+		if name[i] != '%' {
+			out.WriteByte(name[i])
+			continue
+		}
+		if i++; i < len(name) && name[i] == '%' {
+			out.WriteByte('%')
+			continue
+		}
+		p, known := patterns[(name + "\x00")[i]]
+		if !known {
+			return "", fmt.Errorf("%s: after %%, a name may have j (the job's id), x (its name), a (the array index) or %%", name)
+		}
+		value := ""
+		for _, from := range p.from {
+			value = cmp.Or(value, os.Getenv(from))
+		}
+		if value == "" {
+			return "", fmt.Errorf("%s: %%%c is %s, and this is none (%s is not set)", name, name[i], p.what, p.from[0])
+		}
+		out.WriteString(fileName(value))
+	}
+	return out.String(), nil
 }
 
 // LaunchID returns a name that the launcher gives to all processes of an MPI

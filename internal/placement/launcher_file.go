@@ -73,9 +73,9 @@ func (f *FileFormat) Write(w io.Writer, t *Topology, o Order) error {
 }
 
 // Command returns the command line by which a launcher starts a program with a file that Write has
-// written. program is the program and its arguments, quoted for a shell.
-func (f *FileFormat) Command(file string, t *Topology, o Order, program string) string {
-	return f.command(newPlaced(t, o), text.ShellQuote(file)) + " " + program
+// written. rest are more options of the launcher, the program and its arguments, quoted for a shell.
+func (f *FileFormat) Command(file string, t *Topology, o Order, rest string) string {
+	return f.command(newPlaced(t, o), text.ShellQuote(file)) + " " + rest
 }
 
 // placed is ranks in their places.

@@ -35,7 +35,8 @@ func Name(program, job string, now time.Time) string {
 }
 
 // Create makes a new run directory with the given name or, if it exists,
-// name.2, name.3, and so on. The returned path is absolute, because processes
+// name-2, name-3, and so on: a full stop separates the step from the job in the
+// names of batch jobs. The returned path is absolute, because processes
 // of the run may change their working directory.
 func Create(name string) (Dir, error) {
 	abs, err := filepath.Abs(name)
@@ -51,7 +52,7 @@ func Create(name string) (Dir, error) {
 		if !errors.Is(err, os.ErrExist) || n > maxRuns {
 			return "", fmt.Errorf("make run directory: %w", err)
 		}
-		path = abs + "." + strconv.Itoa(n)
+		path = abs + "-" + strconv.Itoa(n)
 	}
 }
 

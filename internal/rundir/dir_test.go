@@ -28,7 +28,7 @@ func TestName(t *testing.T) {
 
 func TestCreateCountsUp(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mpitrace-app-1")
-	for _, want := range []string{name, name + ".2", name + ".3"} {
+	for _, want := range []string{name, name + "-2", name + "-3"} {
 		d, err := Create(name)
 		if err != nil || string(d) != want {
 			t.Fatalf("got %s, %v; want %s", d, err, want)
@@ -128,7 +128,7 @@ func TestSpoolOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		files, err := d.RecordingFiles()
-		if dir, n := d.Spooled(); dir != "" || n != 0 || len(files) != 0 || err != nil || len(d.WrongMPI()) != 0 {
+		if dir, n := d.spooled(); dir != "" || n != 0 || len(files) != 0 || err != nil || len(d.WrongMPI()) != 0 {
 			t.Errorf("%s: %d recordings in %q, %q, %v, %v", what, n, dir, files, err, d.WrongMPI())
 		}
 	}
@@ -143,7 +143,7 @@ func TestRecordingsInSpool(t *testing.T) {
 		testenv.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
 	testenv.NoError(t, d.WriteInfo(&Info{Spool: spool}))
-	if dir, n := d.Spooled(); dir != spool || n != 2 {
+	if dir, n := d.spooled(); dir != spool || n != 2 {
 		t.Errorf("%d recordings in %q, want 2 in %q", n, dir, spool)
 	}
 	// A recording in the spool is newer than its copy.

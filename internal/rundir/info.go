@@ -19,11 +19,12 @@ type Info struct {
 	Command          []string         `json:"command,omitempty"`          // as the user gave it
 	Launched         []string         `json:"launched_command,omitempty"` // as it was executed
 	WorkingDirectory string           `json:"working_directory,omitempty"`
-	Host             string           `json:"host,omitempty"`     // node on which the command was started
-	MPI              any              `json:"mpi,omitempty"`      // the MPI that was detected
-	Library          string           `json:"library,omitempty"`  // path of the preloaded library
-	Spool            string           `json:"spool,omitempty"`    // directory in which this node's recordings were mapped
-	Settings         []ChangedSetting `json:"settings,omitempty"` // that differ from their defaults
+	Host             string           `json:"host,omitempty"`      // node on which the command was started
+	Batch            *BatchJob        `json:"batch_job,omitempty"` // that the command belongs to; nil if there is none
+	MPI              any              `json:"mpi,omitempty"`       // the MPI that was detected
+	Library          string           `json:"library,omitempty"`   // path of the preloaded library
+	Spool            string           `json:"spool,omitempty"`     // directory in which this node's recordings were mapped
+	Settings         []ChangedSetting `json:"settings,omitempty"`  // that differ from their defaults
 	// control variables that differ from their defaults in the command's environment
 	CVars      []TunedCVar `json:"cvars,omitempty"`
 	Start      time.Time   `json:"start,omitzero"`        //
@@ -51,6 +52,17 @@ type Info struct {
 	// TracedEvents counts the events in all trace.*.arrow files; nil if there
 	// are none.
 	TracedEvents *TracedEvents `json:"traced_events,omitempty"`
+}
+
+// BatchJob is a job of a batch system, as its environment variables describe it. Texts are empty
+// if they are not known.
+type BatchJob struct {
+	System     string `json:"system"` // Slurm, PBS, LSF, Flux or Cobalt
+	ID         string `json:"id"`
+	Step       string `json:"step,omitempty"`
+	ArrayIndex string `json:"array_index,omitempty"`
+	Partition  string `json:"partition,omitempty"` // or queue
+	Nodes      string `json:"nodes,omitempty"`     // list of their names, as the system writes it
 }
 
 // TracedEvents counts the events of a run.

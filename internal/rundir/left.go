@@ -147,7 +147,7 @@ func (d Dir) LeftText(left []Left) (lines []string) {
 // UncollectedText warns of recordings outside the run directory, which may be
 // lost there. Those in the spool of this node are read where they are.
 func (d Dir) UncollectedText() []string {
-	spool, n := d.Spooled()
+	spool, n := d.spooled()
 	if n == 0 {
 		return d.LeftText(d.Uncollected())
 	}

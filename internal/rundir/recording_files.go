@@ -33,11 +33,11 @@ func without(files, newer []string) []string {
 	return slices.DeleteFunc(files, func(file string) bool { return names[filepath.Base(file)] })
 }
 
-// Spooled returns the spool that run.json names, and the number of recordings
+// spooled returns the spool that run.json names, and the number of recordings
 // in it. The spool has recordings while the job runs, or if `mpitrace run` was
 // killed or could not collect them. It must be a spool of this user on this
-// node, otherwise Spooled returns "" and 0.
-func (d Dir) Spooled() (spool string, n int) {
+// node, otherwise spooled returns "" and 0.
+func (d Dir) spooled() (spool string, n int) {
 	files := d.SpooledFiles()
 	if len(files) == 0 {
 		return "", 0

@@ -79,6 +79,20 @@ func bind(text string) string {
 	return numbers.ReplaceAllString(text, "$1$2"+bound)
 }
 
+// Sentences returns the first sentences of a text, as many as fit in a number of columns. If not even
+// one fits, it is cut as by First.
+func Sentences(text string, width int, ascii bool) string {
+	first := text
+	for Columns(first) > width {
+		end := strings.LastIndex(strings.TrimSuffix(first, "."), ". ")
+		if end < 0 {
+			return First(text, width, ascii)
+		}
+		first = first[:end+1]
+	}
+	return first
+}
+
 // FirstLines returns a text in at most n lines of a width. What does not fit is cut as by First.
 func FirstLines(text string, n, width int, ascii bool) []string {
 	var b strings.Builder

@@ -23,8 +23,26 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// Prose is broken at spaces, no matter in which pieces it is written. Tables
-// and pictures stay unchanged, and so does all text if there is no width.
+// TestSentences checks that whole sentences are left out, and only a single one is cut.
+func TestSentences(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"All fits. And this.", 19, "All fits. And this."},
+		{"All fits. And this.", 18, "All fits."},
+		{"One. Two. Three.", 12, "One. Two."},
+		{"rank 0 takes 1.5 s. More follows.", 30, "rank 0 takes 1.5 s."},
+		{"one sentence only.", 10, "one…"},
+		{"", 10, ""},
+	} {
+		if got := Sentences(c.text, c.width, false); got != c.want {
+			t.Errorf("%q in %d columns: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
 func TestFirstLines(t *testing.T) {
 	words := "lmp on 2 ranks: computing 55 %, waiting 41 %. Move work off rank 0."
 	for _, c := range []struct {
@@ -43,6 +61,8 @@ func TestFirstLines(t *testing.T) {
 	}
 }
 
+// Prose is broken at spaces, no matter in which pieces it is written. Tables
+// and pictures stay unchanged, and so does all text if there is no width.
 func TestWrapper(t *testing.T) {
 	const text = "short\n" +
 		"a line of prose that is longer than it may be\n" +

@@ -121,8 +121,8 @@ func (s *report) spreadTable() *Table {
 		col("quantity", "quantity", Words, func(b *R) Cell { return wordsCell(quantityNames[b.Quantity]) }),
 		col("mean", "mean", OfColumn, func(b *R) Cell { return amountCell(b, math.Round(b.Mean)) }),
 		col("median", "median", OfColumn, func(b *R) Cell { return amountCell(b, math.Round(b.Median)) }),
-		col("min", "min (rank)", OfColumn, func(b *R) Cell { return amountCell(b, b.Min).with(" (%d)", b.MinRank) }),
-		col("max", "max (rank)", OfColumn, func(b *R) Cell { return amountCell(b, b.Max).with(" (%d)", b.MaxRank) }),
+		col("min", minOfRank, OfColumn, func(b *R) Cell { return amountCell(b, b.Min).ofRank(b.MinRank) }),
+		col("max", maxOfRank, OfColumn, func(b *R) Cell { return amountCell(b, b.Max).ofRank(b.MaxRank) }),
 		col("imbalance", "above mean", Share, func(b *R) Cell { return shareCell(b.Imbalance) }),
 		col("standouts", "stand out", Words, func(b *R) Cell { return wordsCell(standouts(b)) }),
 	).named("what the ranks did, over the ranks")

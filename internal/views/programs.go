@@ -44,7 +44,7 @@ func programTable(list aggregate.Programs) *Table {
 		share("communication_efficiency", "communication", func(p *aggregate.POP) float64 { return p.CommunicationEfficiency }).
 			help("communication efficiency: the longest time outside MPI of a rank of the program, as a share of the run time of the program"),
 		ns("useful_mean_ns", "outside MPI", func(p *aggregate.POP) Cell { return nsCell(p.UsefulMeanNs) }).spare(2),
-		ns("useful_max_ns", "most (rank)", func(p *aggregate.POP) Cell { return nsCell(p.UsefulMaxNs).with(" (%d)", p.UsefulMaxRank) }).spare(1),
+		ns("useful_max_ns", maxOfRank, func(p *aggregate.POP) Cell { return nsCell(p.UsefulMaxNs).ofRank(p.UsefulMaxRank) }).spare(1),
 		col("build", "build", Words, func(p *R) Cell { return wordsCell(shortBuild(p.BuildID)) }).detail(),
 		col("command", "command", Words, func(p *R) Cell { return wordsCell(arguments(p.Command)) }).detail(),
 	).top(-1, "program", "")

@@ -10,6 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/findings"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -41,6 +42,9 @@ func (s *report) run() Section {
 	if !s.Started.IsZero() {
 		words += s.Started.Format(", started 2006-01-02 15:04:05 UTC")
 	}
+	if s.Info != nil && s.Info.Batch != nil {
+		words += "; " + batchJob(s.Info.Batch)
+	}
 	out.Say(words)
 	out.Say(s.times(of))
 	if s.Timed() {
@@ -61,6 +65,24 @@ func (s *report) run() Section {
 		s.placement(&out)
 	}
 	return out
+}
+
+// batchJob returns, for example, "Slurm job 4711 in batch on n[1-4]".
+func batchJob(b *rundir.BatchJob) string {
+	words := b.System + " job " + b.ID
+	if b.Step != "" {
+		words += "." + b.Step
+	}
+	if b.ArrayIndex != "" {
+		words += ", array index " + b.ArrayIndex
+	}
+	if b.Partition != "" {
+		words += " in " + b.Partition
+	}
+	if b.Nodes != "" {
+		words += " on " + b.Nodes
+	}
+	return words
 }
 
 // ranksOfPrograms says on how many ranks the programs ran.

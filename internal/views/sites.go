@@ -64,17 +64,21 @@ func (s *report) siteTable(sites []aggregate.CallSite, by aggregate.SiteOrder) *
 		}
 		return &v
 	}
-	ofRank := func(ns uint64, rank int) Cell { return nsCell(float64(ns)).with(" (%d)", rank) }
+	ofRank := func(ns uint64, rank int) Cell { return nsCell(float64(ns)).ofRank(rank) }
 	timed, several := s.Timed(), len(s.Ranks) > 1
+	name := fmt.Sprintf("call sites by %s", by)
+	if several {
+		name += ", all ranks"
+	}
 	t := tableOf("sites", sites,
 		col("callsite", "call site", Words, func(c *R) Cell { return wordsCell(c.Name()) }),
 		col("call", "call", Words, func(c *R) Cell { return wordsCell(c.Call) }),
 		callsColumn(totals), timeColumn(totals).when(timed),
 		col("share_of_mpi", "% of MPI", Share, func(c *R) Cell { return s.shareOfMPI(c.Call, &c.Totals) }).spare(5).when(timed),
-		col("min_ns", "min (rank)", Ns, func(c *R) Cell { return ofRank(c.PerRank.MinNs, c.PerRank.MinRank) }).spare(1).when(timed && several),
-		col("max_ns", "max (rank)", Ns, func(c *R) Cell { return ofRank(c.PerRank.MaxNs, c.PerRank.MaxRank) }).spare(2).when(timed && several),
+		col("min_ns", minOfRank, Ns, func(c *R) Cell { return ofRank(c.PerRank.MinNs, c.PerRank.MinRank) }).spare(1).when(timed && several),
+		col("max_ns", maxOfRank, Ns, func(c *R) Cell { return ofRank(c.PerRank.MaxNs, c.PerRank.MaxRank) }).spare(2).when(timed && several),
 		messagesColumn("msgs", moved).spare(3), bytesColumn("bytes", moved).spare(4),
-	).named(fmt.Sprintf("call sites by %s", by)).top(s.Top, "call site", topAll)
+	).named(name).top(s.Top, "call site", topAll)
 	for i := range sites {
 		t.Rows[i].Detail = profile.SetsUp(sites[i].Call)
 	}

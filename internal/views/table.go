@@ -127,11 +127,20 @@ func estimate(ns, stderr float64) string {
 	return text.Estimate(ns, stderr, false)
 }
 
-// with appends words to a cell: the rank of an extreme.
+// Heads of columns with the extremes of ranks. Their cells name the rank.
+const (
+	minOfRank = "min of a rank"
+	maxOfRank = "max of a rank"
+)
+
+// with appends words to a cell.
 func (c Cell) with(format string, args ...any) Cell {
 	c.Text += fmt.Sprintf(format, args...)
 	return c
 }
+
+// ofRank appends the rank of an extreme to a cell.
+func (c Cell) ofRank(rank int) Cell { return c.with(" (rank %d)", rank) }
 
 // column describes a column of a table whose rows are made of an R each.
 type column[R any] struct {

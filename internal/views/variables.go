@@ -75,9 +75,9 @@ func pvarTable(list []aggregate.PvarSummary, oneRank bool) *Table {
 		if n == nil || oneRank {
 			return number(v, n)
 		}
-		return number(v, n).with(" (%d)", rank)
+		return number(v, n).ofRank(rank)
 	}
-	least, most := "min (rank)", "max (rank)"
+	least, most := minOfRank, maxOfRank
 	if oneRank {
 		least, most = "min", "max"
 	}

@@ -32,11 +32,11 @@ func Prebuild(ctx context.Context, command string, p *interpose.Product, f inter
 	if !ok {
 		return "", fmt.Errorf("nothing is built for %s", machine)
 	}
-	work, err := os.MkdirTemp("", "mpitrace-")
+	work, remove, err := atomicfile.MakeTemporary("", "mpitrace-")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(work)
+	defer remove()
 	cc := filepath.Join(work, "cc")
 	script := fmt.Appendf(nil, "#!/bin/sh\nexec %s cc -target %s \"$@\"\n", command, target)
 	if err := os.WriteFile(cc, script, 0o700); err != nil {

@@ -47,7 +47,7 @@ var faultyJobs = []struct {
 		{"late-receiver", findings.LateReceiver, profile.RankSetOf(1), true, nil},
 	}},
 	{6, false, []plantedFault{
-		{"hot-rank", findings.HotRank, profile.RankSetOf(0), false, says("40 messages point-to-point, the median is 8 messages")},
+		{"hot-rank", findings.HotRank, profile.RankSetOf(0), false, says("40 messages point-to-point, the median rank 8 messages")},
 		{"sparse", findings.SparseAllToAll, nil, true, says("nothing to 80.0 % of the ranks; on average a rank sends to 1.")},
 	}},
 	{2, false, []plantedFault{{"oversubscribed", findings.Oversubscribed, profile.RankSetOf(0, 1), false, says("run 2 threads on 1 core.")}}},

@@ -11,6 +11,9 @@
 CALL(Send, (const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),
      (buf, count, type, dest, tag, comm), add(dest, bytes_of(count, type), ticks))
 
+CALL(Recv, (void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status),
+     (buf, count, type, source, tag, comm, status), add(source, bytes_of(count, type), ticks))
+
 CALL(Isend, (const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request),
      (buf, count, type, dest, tag, comm, request), add(dest, bytes_of(count, type), ticks))
 
@@ -61,6 +64,11 @@ FORTRAN(send,
         (const void *buf, MPI_Fint *count, MPI_Fint *type, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,
          MPI_Fint *err),
         (buf, count, type, dest, tag, comm, err), add(*dest, bytes_of_f(*count, *type), ticks))
+
+FORTRAN(recv,
+        (void *buf, MPI_Fint *count, MPI_Fint *type, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm,
+         MPI_Fint *status, MPI_Fint *err),
+        (buf, count, type, source, tag, comm, status, err), add(*source, bytes_of_f(*count, *type), ticks))
 
 FORTRAN(isend,
         (const void *buf, MPI_Fint *count, MPI_Fint *type, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,

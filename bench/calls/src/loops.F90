@@ -69,6 +69,29 @@ contains
     end do
   end subroutine
 
+  subroutine loop_recv_null(p, calls) bind(C, name='loop_RecvNull')
+    type(place), intent(in) :: p
+    integer(c_long), value :: calls
+    integer(c_long) :: i
+    COMM :: comm
+    VALUE(comm) = p%comm
+    do i = 1, calls
+      call MPI_Recv(incoming, 1, MPI_DOUBLE_PRECISION, MPI_PROC_NULL, tag, comm, MPI_STATUS_IGNORE, ierr)
+    end do
+  end subroutine
+
+  subroutine loop_sendrecv_null(p, calls) bind(C, name='loop_SendrecvNull')
+    type(place), intent(in) :: p
+    integer(c_long), value :: calls
+    integer(c_long) :: i
+    COMM :: comm
+    VALUE(comm) = p%comm
+    do i = 1, calls
+      call MPI_Sendrecv(outgoing, 1, MPI_DOUBLE_PRECISION, MPI_PROC_NULL, tag, incoming, 1, MPI_DOUBLE_PRECISION, &
+                        MPI_PROC_NULL, tag, comm, MPI_STATUS_IGNORE, ierr)
+    end do
+  end subroutine
+
   subroutine loop_iprobe(p, calls) bind(C, name='loop_Iprobe')
     type(place), intent(in) :: p
     integer(c_long), value :: calls

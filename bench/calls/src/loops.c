@@ -25,6 +25,20 @@ void loop_Sendrecv(struct place *p, long calls)
                      MPI_STATUS_IGNORE);
 }
 
+// A receive at the edge of a domain.
+void loop_RecvNull(struct place *p, long calls)
+{
+    for (long i = 0; i < calls; i++)
+        MPI_Recv(p->in, 1, MPI_DOUBLE, MPI_PROC_NULL, TAG, p->comm, MPI_STATUS_IGNORE);
+}
+
+void loop_SendrecvNull(struct place *p, long calls)
+{
+    for (long i = 0; i < calls; i++)
+        MPI_Sendrecv(p->out, 1, MPI_DOUBLE, MPI_PROC_NULL, TAG, p->in, 1, MPI_DOUBLE, MPI_PROC_NULL, TAG, p->comm,
+                     MPI_STATUS_IGNORE);
+}
+
 void loop_Iprobe(struct place *p, long calls)
 {
     for (long i = 0; i < calls; i++) {

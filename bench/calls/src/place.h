@@ -33,6 +33,8 @@ struct place {
     LOOP(Send)              \
     LOOP(IsendIrecvWaitall) \
     LOOP(Sendrecv)          \
+    LOOP(RecvNull)          \
+    LOOP(SendrecvNull)      \
     LOOP(Iprobe)            \
     LOOP(Test)              \
     LOOP(Allreduce)         \

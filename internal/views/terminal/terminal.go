@@ -135,13 +135,20 @@ func (o *writer) findings(list []views.Highlight) {
 		}
 		head := fmt.Sprintf("%d. %s%s", i+1, f.Rule, f.Share)
 		if o.Short {
-			o.line("%s: %s", head, f.Text)
-		} else {
-			o.line("%s", head)
-			o.line("   %s", f.Text)
+			o.sentences(head+": ", f.Text)
+			o.sentences("   Try: ", f.Try)
+			continue
 		}
+		o.line("%s", head)
+		o.line("   %s", f.Text)
 		o.line("   Try: %s", f.Try)
 	}
+}
+
+// sentences writes a line that begins with head, with the sentences that fit.
+func (o *writer) sentences(head, words string) {
+	head = o.ascii(head)
+	o.line("%s%s", head, text.Sentences(o.ascii(words), o.Width-text.Columns(head), o.ASCII))
 }
 
 func (o *writer) list(l *views.Listing) {

@@ -222,6 +222,10 @@ MT_INLINE mt_key mt_received_key(const mt_current_call *o, unsigned call, unsign
     return mt_key_of(o->site, o->slice, call, direction, o->comm, source, mt_size_class(bytes));
 }
 
+// Records a call that took a quick path as it was written before the call: a receive from
+// MPI_PROC_NULL, which is common at the edge of a domain.
+int mt_end_as_written(mt_thread *t) MT_NOINLINE;
+
 // A blocking receive: the bytes and the source are those of its status.
 int mt_end_recv(mt_call *c, int rc, const MPI_Status *seen);
 int mt_end_unusual_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen) MT_SLOW;
@@ -229,8 +233,11 @@ int mt_end_unusual_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, con
 MT_INLINE int mt_path_end_recv(mt_path path, mt_call *c, int rc, const MPI_Status *seen)
 {
     mt_thread *t = c->span.thread;
-    if (mt_path_is_unusual(path, c, rc) || !mt_has_message(seen))
+    if (mt_path_is_unusual(path, c, rc) || !mt_has_message(seen)) {
+        if (t->open->peer == MT_PEER_PROC_NULL && !mt_path_is_unusual(path, c, rc))
+            return mt_end_as_written(t);
         return mt_end_unusual_recv(t, c->span.call, mt_path_frame(path, c), rc, seen);
+    }
     mt_current_call *o = t->open;
     uint64_t ticks = mt_path_close(path, o), bytes = mt_status_fields(seen);
     mt_path_tag(path, c, seen->MPI_TAG);
@@ -245,8 +252,11 @@ int mt_end_unusual_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc,
 MT_INLINE int mt_path_end_sendrecv(mt_path path, mt_call *c, int rc, const MPI_Status *seen)
 {
     mt_thread *t = c->span.thread;
-    if (mt_path_is_unusual(path, c, rc) || !mt_has_message(seen))
+    if (mt_path_is_unusual(path, c, rc) || !mt_has_message(seen)) {
+        if (t->open->source == MT_PEER_PROC_NULL && !mt_path_is_unusual(path, c, rc))
+            return mt_end_as_written(t);
         return mt_end_unusual_sendrecv(t, c->span.call, mt_path_frame(path, c), rc, seen);
+    }
     mt_current_call *o = t->open;
     uint64_t ticks = mt_path_close(path, o), received = mt_status_fields(seen);
     mt_key k = mt_received_key(o, c->span.call, MT_DIR_RECV_POSTED, seen->MPI_SOURCE, received);

@@ -106,6 +106,13 @@ int mt_end_recv(mt_call *c, int rc, const MPI_Status *seen)
     return rc;
 }
 
+int mt_end_as_written(mt_thread *t)
+{
+    mt_current_call *o = t->open;
+    uint64_t ticks = mt_path_close(MT_CACHED, o), bytes = mt_read(&o->bytes);
+    return mt_path_book(MT_CACHED, t, o, mt_path_key(o, bytes), bytes, ticks);
+}
+
 int mt_end_unusual_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen)
 {
     mt_call c = {.span = {.thread = t, .call = (uint16_t)call, .frame = frame}};
