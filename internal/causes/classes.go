@@ -20,7 +20,7 @@ type Names struct {
 	Sliced bool
 }
 
-// Place is where lanes wait.
+// WaitPlace is where lanes wait.
 type WaitPlace struct {
 	Stop    int32
 	Pattern string
@@ -75,7 +75,7 @@ type classes struct {
 	sums   map[causeKey]*causeSum
 	chains []moreSum // by kind
 	cells  []cell    // of one pair of lanes
-	// order, left and out are used for one pair after the other.
+	// Room that is used for one pair after the other.
 	more, out []int64
 }
 

@@ -39,7 +39,7 @@ const (
 	FinalizeStop = 1 // after the last call
 )
 
-// Lane is a thread of a rank.
+// RankThread is a thread of a rank: a lane.
 type RankThread struct {
 	Rank       int32 // index of the rank
 	Begin, End int64 // the rank's end of MPI_Init and begin of MPI_Finalize, or its last known time
@@ -49,7 +49,7 @@ type RankThread struct {
 	Partial bool
 }
 
-// Wait is a wait in a call.
+// LaneWait is a wait in a call.
 type LaneWait struct {
 	Start, End int64
 	For        int32 // the lane that is waited for

@@ -262,3 +262,43 @@ func TestPortions(t *testing.T) {
 		}
 	}
 }
+
+// TestOverflowAtOnce: walkers that work at the same time write their sums to the file one after the
+// other.
+func TestOverflowAtOnce(t *testing.T) {
+	const ranks = 4 * numWalkers
+	s := newSchedule(ranks)
+	now := int64(0)
+	for range 50 {
+		now += 10 * ms
+		for r := range ranks - 1 {
+			s.call(r, "Barrier", now-int64(1+r)*ms/8, now, now, ranks-1)
+		}
+		s.call(ranks-1, "Barrier", now, now, now, 0)
+	}
+	for r := range s.lanes {
+		s.lanes[r].End = now
+	}
+	_, want := s.find(t, randomly())
+	file := &memoryFile{most: 1 << 30}
+	f := NewFinder(s.lanes, 1<<20, NewOverflow(func() (OverflowFile, error) { return file, nil }))
+	for _, w := range f.walkers {
+		w.sums.most = 1
+	}
+	for i, c := range s.calls {
+		f.Call(c.lane, c.start, c.end, c.stop, c.waits)
+		if i%(4*ranks) == 4*ranks-1 {
+			f.Advance(c.end)
+		}
+	}
+	for i := range s.lanes {
+		f.End(int32(i), s.atEnd)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Causes(s.names)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

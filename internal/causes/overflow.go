@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"sync"
 )
 
-// Overflow is a temporary file for what does not fit into memory.
+// Overflow is a temporary file for what does not fit into memory. Several goroutines may write to it.
 type Overflow struct {
 	create func() (OverflowFile, error) // called when something is written for the first time
+	mutex  sync.Mutex
 	file   OverflowFile
 	size   int64
 }
@@ -28,6 +30,8 @@ type FilePart struct{ from, to int64 }
 
 // Write appends a part to the file.
 func (o *Overflow) Write(b []byte) (FilePart, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
 	if o.file == nil {
 		file, err := o.create()
 		if err != nil {

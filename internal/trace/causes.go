@@ -69,13 +69,6 @@ func (r *replay) findCauses(out *Result, memory int) error {
 	if err != nil {
 		return err
 	}
-	if out.CriticalPath != nil {
-		for i := range list {
-			if list[i].Class == causes.Chain {
-				list[i].BoundS = max(out.Runtime-out.CriticalPath.Computation, 0)
-			}
-		}
-	}
 	out.Causes, out.CausesCover = list, c.finder.Coverage()
 	return nil
 }
