@@ -126,7 +126,7 @@ func (j *facts) waitingText() string {
 func (j *facts) tryTrace() string {
 	switch {
 	case j.Tree.Traced:
-		return "See the causes of the waits below."
+		return "See the causes of the waits: `mpitrace analyze`."
 	case j.trace != nil:
 		return "The trace lacks calls: record fewer steps, or raise its limit, to see who waits for whom."
 	case j.TraceWanted:
