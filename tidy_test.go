@@ -107,7 +107,7 @@ var mayImport = []struct {
 	{"internal/tasks", []string{"internal/atomicfile"}},
 	{"internal/text", nil},
 	{"internal/plot", []string{"internal/text"}},
-	{"internal/causes", []string{"profile"}},
+	{"internal/causes", []string{"internal/text", "profile"}},
 	{"internal/trace", []string{"internal/atomicfile", "internal/causes", "internal/text", "profile"}},
 	{"internal/findings", []string{"aggregate", "internal/causes", "internal/patterns", "internal/text", "internal/trace", "profile"}},
 	{"internal/history", []string{"aggregate", "internal/text", "profile"}},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,8 @@ type analyzeOptions struct {
 	json     bool
 	interval time.Duration
 	top      topFlag
-	waits    string // path of the table to write, empty for none
+	waits    string // paths of the tables to write, empty for none
+	causes   string
 	force    bool
 }
 
@@ -50,6 +52,10 @@ Centre of Excellence. The critical path is the sequence of computation and
 messages that determined the end of the run: only a change on it makes the run
 shorter.
 
+For each wait, the causes say why the other rank was late: it has more work than
+others, or more in some steps; it computes before its send or receive; ranks compute
+one after the other; or it was in an MPI call. Their times add up to the time waited.
+
 Messages and collectives are matched first. Unmatched ones are counted, with the
 reason. If DIR has several jobs, each is analysed separately.
 
@@ -57,7 +63,8 @@ reason. If DIR has several jobs, each is analysed separately.
 		Example: `  mpitrace analyze mpitrace-app-20260102-150405
   mpitrace analyze --top all mpitrace-app-20260102-150405
   mpitrace analyze --json --interval 100ms mpitrace-app-20260102-150405
-  mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405`,
+  mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405
+  mpitrace analyze --causes causes.csv mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: onRun(o.run),
 	}
@@ -66,7 +73,8 @@ reason. If DIR has several jobs, each is analysed separately.
 	f.DurationVar(&o.interval, "interval", 0, "with --json: add the matrix of each interval of `TIME`, such as 100ms")
 	addTop(cmd, &o.top, "the `number` of calls, communicators, call sites and ranks to list, or all")
 	f.StringVar(&o.waits, "waits", "", "write the waits to `FILE.arrow`, one row each; join them with trace.<rank>.arrow by rank and event")
-	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace an existing file")
+	f.StringVar(&o.causes, "causes", "", "write the causes of waits to `FILE`: .arrow, .parquet, .csv or .jsonl; one row for each cause and rank")
+	f.BoolVarP(&o.force, "force", "f", false, "with --waits or --causes: replace an existing file")
 	return cmd
 }
 
@@ -80,8 +88,10 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	}
 	info, _ := dir.ReadInfo() // empty on an error; then programs are not named
 	jobs := trace.Jobs(traces)
-	if o.waits != "" && len(jobs) > 1 {
-		return usage(fmt.Errorf("--waits %s: there are %d jobs, but the table has only ranks to tell processes apart", o.waits, len(jobs)))
+	for _, file := range o.files() {
+		if len(jobs) > 1 {
+			return usage(fmt.Errorf("%s: there are %d jobs, but the table has only ranks to tell processes apart", file, len(jobs)))
+		}
 	}
 	for i, job := range jobs {
 		most := 0
@@ -91,6 +101,11 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 		found, waits, err := analyze(cmd.ErrOrStderr(), job, o.interval, most)
 		if err == nil && o.waits != "" {
 			err = export.WriteOutput(o.waits, o.force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
+		}
+		if err == nil && o.causes != "" {
+			err = export.WriteOutput(o.causes, o.force, func(w io.Writer) error {
+				return table.WriteCauses(w, filepath.Ext(o.causes), causeRows(found.Causes))
+			})
 		}
 		if err != nil {
 			return err
@@ -114,10 +129,23 @@ func (o *analyzeOptions) check(cmd *cobra.Command) error {
 		return errors.New("--interval needs --json")
 	case o.waits != "" && filepath.Ext(o.waits) != ".arrow":
 		return fmt.Errorf("--waits %s: the table's name ends in .arrow", o.waits)
-	case o.waits != "":
-		return export.CheckOutput(o.waits, o.force)
+	case o.causes != "" && !slices.Contains(causeFormats, filepath.Ext(o.causes)):
+		return fmt.Errorf("--causes %s: the table's name ends in %s", o.causes, strings.Join(causeFormats, ", "))
+	}
+	for _, file := range o.files() {
+		if err := export.CheckOutput(file, o.force); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// causeFormats are the extensions of the formats of the table of causes.
+var causeFormats = []string{".arrow", ".parquet", ".csv", ".jsonl"}
+
+// files returns the paths of the tables to write.
+func (o *analyzeOptions) files() []string {
+	return slices.DeleteFunc([]string{o.waits, o.causes}, func(file string) bool { return file == "" })
 }
 
 // analyze analyses a job. Meanwhile it shows the number of events read on log. It

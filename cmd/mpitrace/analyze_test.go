@@ -1,15 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/tests/synth"
@@ -84,6 +90,51 @@ func TestAnalyzeWaits(t *testing.T) {
 		t.Errorf("status %d, stderr %q", got.code, got.stderr)
 	}
 	if got := call("analyze", "--waits", file, "--force", dir); got.code != 0 {
+		t.Errorf("status %d, stderr %q", got.code, got.stderr)
+	}
+}
+
+// TestAnalyzeCauses requires that the table of --causes has the costs of --json, and that these add up to
+// the waits.
+func TestAnalyzeCauses(t *testing.T) {
+	const steps = 20
+	h := synth.NewHalo(9, steps)
+	h.Steady = true
+	h.Late = []synth.Late{{Rank: 4, Step: 5, By: 50 * time.Millisecond}}
+	dir, file := writeTraces(t, h), filepath.Join(t.TempDir(), "causes.csv")
+	got := call("analyze", "--json", "--causes", file, dir)
+	var found trace.Result
+	if err := json.Unmarshal([]byte(got.stdout), &found); err != nil || got.code != 0 || len(found.Causes) == 0 {
+		t.Fatalf("status %d, %v, stderr %q", got.code, err, got.stderr)
+	}
+	raw, err := os.ReadFile(file)
+	testenv.NoError(t, err)
+	rows, err := csv.NewReader(bytes.NewReader(raw)).ReadAll()
+	testenv.NoError(t, err)
+	costs, waited := map[string]int64{}, 0.0
+	for _, row := range rows[1:] {
+		ns, err := strconv.ParseInt(row[4], 10, 64)
+		testenv.NoError(t, err)
+		costs[row[0]+" "+row[1]] += ns
+	}
+	sum := int64(0)
+	for i, c := range found.Causes {
+		if key := fmt.Sprint(i+1, " ", c.Class); costs[key] != c.CostNs {
+			t.Errorf("%s: %d ns, want %d", key, costs[key], c.CostNs)
+		}
+		for _, s := range c.Seen {
+			if s.Pattern != causes.EndedEarly {
+				sum += s.CostNs
+			}
+		}
+	}
+	for _, p := range found.Patterns {
+		waited += p.Time
+	}
+	if len(costs) != len(found.Causes) || sum != int64(math.Round(1e9*waited)) {
+		t.Errorf("%d causes of %d; %d ns of %g s", len(costs), len(found.Causes), sum, waited)
+	}
+	if got := call("analyze", "--causes", filepath.Join(t.TempDir(), "causes.txt"), dir); got.code != 2 || !strings.Contains(got.stderr, ".arrow, .parquet, .csv, .jsonl") {
 		t.Errorf("status %d, stderr %q", got.code, got.stderr)
 	}
 }

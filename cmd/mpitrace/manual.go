@@ -141,6 +141,8 @@ func tables() []table.Description {
 			"Join tables by `run` and `rank`; a wait is joined with its event by `event`; a message that was sent with the one that was received by `run`, `comm`, `tag` and `seq`, and `rank` of each side with `peer` of the other.",
 			tracefile.DatasetKeys()),
 		table.Describe("Waits", "`mpitrace analyze --waits FILE.arrow` writes a row for each wait in a trace.", table.WaitColumns),
+		table.Describe("Causes", "`mpitrace analyze --causes FILE` writes a row for each cause of waits and rank that causes it. The costs add up to the time waited. "+
+			"The extension of FILE is .arrow, .parquet, .csv or .jsonl.", table.CauseColumns),
 		table.Describe("Matrices", "`profile2mat --format csv,arrow,parquet` writes a row for each pair of ranks that has messages or bytes. "+
 			"With `--by`, sender and receiver are names of nodes or of blocks of ranks; with `--symmetric`, messages and bytes are doubles, the mean of both directions.",
 			matrix.Columns()),

@@ -8,6 +8,7 @@
 //	ranks.arrow    one row for each process
 //	pvars.arrow    one row for each value read of a performance variable
 //	waits          one row for each wait in a trace
+//	causes         one row for each cause of waits and rank
 package table
 
 import (

@@ -17,6 +17,7 @@ const (
 	tableRanks   = "ranks"
 	tablePvars   = "pvars"
 	tableWaits   = "waits"
+	tableCauses  = "causes"
 	tableVectors = "vectors"
 	tableFlows   = "flows"
 )

@@ -4,11 +4,11 @@
 package findings
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -24,8 +24,10 @@ const (
 	CoresTaken        Rule = "no core: others use the cores"
 	LoadImbalance     Rule = "load imbalance"
 	CollectiveWaits   Rule = "waiting in collectives"
+	VaryingWork       Rule = "varying work"
 	LateSender        Rule = "late sender"
 	LateReceiver      Rule = "late receiver"
+	BetweenPrograms   Rule = "one program waits for another"
 	SerialChain       Rule = "serial chain"
 	SmallMessages     Rule = "many small messages"
 	SmallCollectives  Rule = "many small collectives"
@@ -63,6 +65,11 @@ type Finding struct {
 	SavesS   float64         `json:"saves_s,omitempty"`  // what could be saved of the time of each rank, on average; 0 if not known
 	// Uncertain says why the times of the finding may be wrong; empty if they are not.
 	Uncertain string `json:"uncertain,omitempty"`
+	// Burst is the computing for which others wait; nil if the trace does not show it.
+	Burst *causes.Burst `json:"burst,omitempty"`
+
+	waits    *causeGroup // that the finding is about; nil if it is not about causes of waits
+	replayed bool        // whether SavesS is the replay's
 }
 
 const (
@@ -81,71 +88,8 @@ type facts struct {
 	trace *trace.Result // nil if the job was not traced
 }
 
-// rules are all rules, in the order in which equal findings are shown.
-var rules = []struct {
-	name  Rule
-	timed bool // whether the finding is about time
-	check func(*facts) *Finding
-}{
-	{EndedBadly, false, endedBadly},
-	{NotMeasured, false, notMeasured},
-	{Oversubscribed, false, oversubscribed},
-	{CoresTaken, false, coresTaken},
-	{SerialChain, true, serialChain},
-	{LoadImbalance, true, loadImbalance},
-	{CollectiveWaits, true, collectiveWaits},
-	{LateSender, true, lateSender},
-	{LateReceiver, true, lateReceiver},
-	{SmallMessages, true, smallMessages},
-	{SmallCollectives, true, smallCollectives},
-	{HotRank, true, hotRank},
-	{BytesBetweenNodes, false, bytesBetweenNodes},
-	{SetUpInALoop, true, setUpInALoop},
-	{BusyPolling, true, busyPolling},
-	{SparseAllToAll, true, sparseAllToAll},
-	{IdleCores, false, idleCores},
-	{FileAccess, true, fileAccess},
-}
-
 // noCoreRules are the rules about ranks that had no core.
 var noCoreRules = []Rule{Oversubscribed, CoresTaken}
-
-// Of returns the findings of a job, the most important first: at most seven. It
-// returns none if nothing stands out. traced is the analysis of the job's traces, nil
-// if there is none.
-func Of(s *aggregate.Summary, traced *trace.Result) []Finding {
-	j := &facts{s, traced}
-	found, uncertain := []Finding{}, ""
-	if j.noCore() {
-		uncertain = "ranks had no core"
-	}
-	for _, r := range rules {
-		if r.timed && j.quiet() {
-			continue
-		}
-		f := r.check(j)
-		if f == nil || r.timed && f.Share < leastShare {
-			continue
-		}
-		f.Rule = r.name
-		if slices.Contains(noCoreRules, r.name) {
-			uncertain = "ranks shared cores"
-		}
-		if r.timed {
-			f.timed(uncertain)
-		}
-		found = append(found, *f)
-	}
-	found = withoutSymptoms(found)
-	if f := timeInMPI(j, found); f != nil {
-		f.timed(uncertain)
-		found = append(found, *f)
-	}
-	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.group(j), b.group(j)), cmp.Compare(b.Share, a.Share))
-	})
-	return found[:min(len(found), most)]
-}
 
 // timed completes a finding about time.
 func (f *Finding) timed(uncertain string) {
@@ -153,25 +97,9 @@ func (f *Finding) timed(uncertain string) {
 	if uncertain != "" {
 		f.SavesS = 0 // a part of the time was without a core
 	}
-	if f.SavesS > 0 && f.Rule != LoadImbalance { // which says so itself
+	if f.SavesS > 0 && f.Rule != LoadImbalance && f.waits == nil { // which say so themselves
 		f.Try += fmt.Sprintf(" Could save about %s per rank.", seconds(f.SavesS))
 	}
-}
-
-// explains is the largest ratio of the time of a symptom to the load imbalance that explains it.
-const explains = 1.25
-
-// withoutSymptoms removes findings about the call in which ranks wait because of a load imbalance,
-// whose text names that call. It keeps those that take much longer than the imbalance explains.
-func withoutSymptoms(found []Finding) []Finding {
-	i := slices.IndexFunc(found, func(f Finding) bool { return f.Rule == LoadImbalance && f.Callsite != "" })
-	if i < 0 {
-		return found
-	}
-	cause := found[i]
-	return slices.DeleteFunc(found, func(f Finding) bool {
-		return f.Of == OfTime && f.Rule != LoadImbalance && f.Call == cause.Call && f.Callsite == cause.Callsite && f.Share <= explains*cause.Share
-	})
 }
 
 // group returns a number that sorts findings which make others doubtful before these.

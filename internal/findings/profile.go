@@ -269,11 +269,16 @@ func smallMessages(j *facts) *Finding {
 func (j *facts) pointToPointNs() (sum float64) {
 	for i := range j.Calls {
 		c := &j.Calls[i]
-		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
+		if pointToPoint(c) {
 			sum += float64(c.OwnNs)
 		}
 	}
 	return sum
+}
+
+// pointToPoint reports whether a call sends or receives point-to-point, or completes requests.
+func pointToPoint(c *aggregate.CallTotals) bool {
+	return c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes)
 }
 
 // leastNs returns the shortest time of a call.
@@ -466,7 +471,7 @@ func setUpInALoop(j *facts) *Finding {
 	}
 	f := j.at(site, float64(site.OwnNs))
 	f.Text = fmt.Sprintf("%s %s calls of %s.", j.callers(site), text.Count(site.Calls/uint64(site.PerRank.Ranks)), at(site))
-	f.Try = fmt.Sprintf("Create the %s once, before the loop, and use it again.", objectOf(site.Call))
+	f.Try = createOnce(site.Call)
 	return f
 }
 
@@ -492,7 +497,7 @@ func busyPolling(j *facts) *Finding {
 			calls += c.Calls
 			ns += float64(c.OwnNs)
 		}
-		if c.Class == profile.P2P.String() || profile.TraitsOf(c.Call).Any(profile.TraitCompletes) {
+		if pointToPoint(c) {
 			messages += c.Received.Messages
 		}
 	}
@@ -541,6 +546,11 @@ func (j *facts) callers(c *aggregate.CallSite) string {
 	return "Each rank makes"
 }
 
+// createOnce returns what to try if a constructor takes long.
+func createOnce(call string) string {
+	return fmt.Sprintf("Create the %s once, before the loop, and use it again.", objectOf(call))
+}
+
 // objectOf returns what a constructor makes.
 func objectOf(call string) string {
 	t := profile.TraitsOf(call)
@@ -566,6 +576,16 @@ func (j *facts) at(c *aggregate.CallSite, ns float64) *Finding {
 func at(c *aggregate.CallSite) string { return c.Call + " at " + c.Name() }
 
 func duration(ns float64) string { return text.Duration(ns, false) }
+
+func seconds(s float64) string { return duration(1e9 * s) }
+
+// place is a call with its call site.
+func place(call, site string) string {
+	if site == "" {
+		return call
+	}
+	return call + " at " + site
+}
 
 // sentence returns ranks for the start of a sentence.
 func sentence(ranks profile.RankSet) string { return "R" + ranks.String()[len("r"):] }

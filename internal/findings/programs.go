@@ -10,8 +10,12 @@ import (
 )
 
 // loadImbalance holds if some ranks of a program compute much longer than its mean. Of several
-// programs, which do different work, it names the one whose imbalance costs most.
+// programs, which do different work, it names the one whose imbalance costs most. If it is known why
+// ranks wait, causeFindings says so.
 func loadImbalance(j *facts) (found *Finding) {
+	if j.causesKnown() {
+		return nil
+	}
 	if !j.Programs.Several() {
 		return imbalanceOf(j)
 	}

@@ -3,9 +3,11 @@ package findings_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/internal/causes"
 	"github.com/mpitrace/mpitrace/internal/findings"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
@@ -36,9 +38,49 @@ func TestSharesOfTraces(t *testing.T) {
 		} {
 			traced, err := trace.Analyze(job.Sources(), trace.Options{})
 			testenv.NoError(t, err)
-			checkShares(t, fmt.Sprintf("%s %d", name, seed), findings.ReportOf(summaryOf(t, synth.Recorded(job)), traced))
+			s := summaryOf(t, synth.Recorded(job))
+			findings.UseTrace(s, traced)
+			checkShares(t, fmt.Sprintf("%s %d", name, seed), findings.ReportOf(s, traced))
+			for random := range uint64(20) {
+				traced.Causes = randomCauses(100*seed+random, traced)
+				r := findings.ReportOf(s, traced)
+				r.Analysis = nil // which is not checked here, but what is found in it
+				checkShares(t, fmt.Sprintf("%s %d, causes %d", name, seed, random), r)
+			}
 		}
 	}
+}
+
+// randomCauses returns causes of all kinds that together cost at most all time of the job. What the replay
+// says that they save may be wrong.
+func randomCauses(seed uint64, of *trace.Result) (list []causes.Cause) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	all := of.Runtime * float64(of.Ranks) * 1e9
+	left := 1.0
+	for range 1 + r.IntN(8) {
+		c := causes.Cause{Class: causes.Class(r.IntN(int(causes.InCall) + 1)), Share: left * r.Float64(), Alone: r.IntN(2) == 0, Pairs: 1 + r.IntN(9), BoundS: of.Runtime * 3 * r.Float64()}
+		left -= c.Share
+		c.CostNs = int64(c.Share * all)
+		stop := causes.Stop{Call: "Recv", Callsite: fmt.Sprintf("f app.c:%d", r.IntN(3))}
+		if c.Class == causes.InCall {
+			c.Call = &stop
+		} else if c.Class != causes.Unknown {
+			c.Burst = &causes.Burst{Before: stop, After: causes.Stop{Call: "Send"}}
+		}
+		rank := r.IntN(of.Ranks)
+		c.Named, c.Ranks = profile.RankSetOf(rank), []causes.RankCost{{Rank: rank, CostNs: c.CostNs}}
+		pattern := trace.Pattern(1 + r.IntN(int(trace.WaitForProgress)))
+		c.Seen = []causes.Seen{{Stop: stop, Pattern: pattern.String(), Ranks: profile.RankSetOf(r.IntN(of.Ranks)), CostNs: c.CostNs}}
+		if r.IntN(2) == 0 {
+			s := of.Runtime * (3*r.Float64() - 1)
+			c.SavesS = &s
+		}
+		if r.IntN(3) == 0 {
+			c.From, c.To = "ocean", "atmos"
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // isShare reports whether a key of JSON has a share of something, from 0 to 1.

@@ -29,7 +29,7 @@ func TestFaults(t *testing.T) {
 			if len(found) == 0 {
 				t.Fatal("nothing stands out")
 			}
-			if wrong := differs(fault, &found[0]); wrong != "" {
+			if wrong := differs(fault, &found[0], exactly); wrong != "" {
 				t.Errorf("%s: %+v", wrong, found[0])
 			}
 			_, found = faulty(t, name, true)
@@ -61,31 +61,32 @@ var tracedFaults = []struct {
 	job, nearly synth.Traced
 	want        func(job synth.Traced) *synth.Fault
 }{
-	{"late sender", hub(4000, false), hub(900, false), func(job synth.Traced) *synth.Fault { return late("late sender", job, "sends later, in hub app.c:10") }},
-	{"late receiver", hub(4000, true), hub(900, true), func(job synth.Traced) *synth.Fault {
-		return late("late receiver", job, "posts the receive, in hub app.c:10")
-	}},
+	{"sender with more work", hub(4000, false), hub(900, false), func(job synth.Traced) *synth.Fault { return busyHub(job, "two calls of Ssend at hub app.c:10") }},
+	{"receiver with more work", hub(4000, true), hub(900, true), func(job synth.Traced) *synth.Fault { return busyHub(job, "two calls of Recv at hub app.c:10") }},
 	{"serial chain", &synth.Token{Ranks: 64, Rounds: 10, Work: time.Millisecond}, &synth.Token{Ranks: 64, Rounds: 10, Work: time.Millisecond, Alone: 260 * time.Millisecond}, chain},
-	{"waiting in collectives", halo(200), halo(5), haloWaits},
+	{"a rank with more work in an exchange", halo(200), halo(5), busyInHalo},
 }
 
 func hub(lateUs int, receives bool) *synth.Hub {
 	return &synth.Hub{Ranks: 512, Steps: 10, Peers: 100, Late: time.Duration(lateUs) * time.Microsecond, Receives: receives}
 }
 
-// late returns the finding about rank 0 of a hub.
-func late(rule string, job synth.Traced, text string) *synth.Fault {
+// busyHub returns the finding about rank 0 of a hub, which alone computes. It saves nothing: all ranks compute
+// for the rest of each step.
+func busyHub(job synth.Traced, between string) *synth.Fault {
 	h := job.(*synth.Hub)
 	waits := h.Waits().Seconds()
-	return &synth.Fault{Rule: rule, Ranks: profile.RankSetOf(0), Site: "spoke app.c:20", Text: text,
-		Share: waits / float64(h.Ranks) / h.Runtime().Seconds(), Saves: waits / float64(h.Ranks)}
+	return &synth.Fault{Rule: "load imbalance", Ranks: profile.RankSetOf(0), Site: "spoke app.c:20", Text: "Rank 0 alone computes, most between " + between,
+		Share: waits / float64(h.Ranks) / h.Runtime().Seconds()}
 }
 
-// chain returns the finding about ranks that compute in turn.
+// chain returns the finding about ranks that compute in turn: in each round, each rank waits for the work of
+// each other one. The first rank and the last, which work between other calls, cost too little to be named.
 func chain(job synth.Traced) *synth.Fault {
 	k := job.(*synth.Token)
 	lost := (time.Duration(k.Rounds) * time.Duration(k.Ranks-1) * k.Work).Seconds()
-	return &synth.Fault{Rule: "serial chain", Ranks: profile.RankSet{{Last: k.Ranks - 1}}, Site: "turn app.c:30", Share: lost / k.Runtime().Seconds(), Saves: lost}
+	return &synth.Fault{Rule: "serial chain", Ranks: profile.RankSet{{First: 1, Last: k.Ranks - 2}}, Site: "main app.c:40", Share: lost / k.Runtime().Seconds(), Saves: lost,
+		Text: "Ranks 1-62 compute one after the other, between Recv at turn app.c:30 and Send at turn app.c:32. You see it as: ranks 0-62 wait 20.2 s in Barrier at main app.c:40"}
 }
 
 const lateInHalo = 77
@@ -102,13 +103,20 @@ func halo(lateUs int) *synth.Halo {
 	return h
 }
 
-func haloWaits(job synth.Traced) *synth.Fault {
+// busyInHalo returns the finding about the late rank of a halo. The replay tries all steps but the first, which
+// begins at MPI_Init and costs too little.
+func busyInHalo(job synth.Traced) *synth.Fault {
 	h := job.(*synth.Halo)
-	_, allreduce := h.Waits()
+	sender, allreduce := h.Waits()
 	t := h.Sources()[0].Trace()
-	waits := allreduce.Seconds() / float64(h.Ranks)
-	return &synth.Fault{Rule: "waiting in collectives", Ranks: profile.RankSetOf(lateInHalo), Site: "main app.c:60", Share: waits / (1e-9 * float64(t.FinalizeStart-t.InitEnd)), Saves: waits}
+	waits := (sender + allreduce).Seconds() / float64(h.Ranks)
+	return &synth.Fault{Rule: "load imbalance", Ranks: profile.RankSetOf(lateInHalo), Site: "main app.c:60", Share: waits / (1e-9 * float64(t.FinalizeStart-t.InitEnd)), Saves: waits * float64(h.Steps-1) / float64(h.Steps),
+		Text: "most between Allreduce at main app.c:60 and Irecv at exchange app.c:40, and at 1 other place. You see it as: ranks 0-76, 78-511 wait"}
 }
+
+// otherCauses is the largest part of the waits of a synthetic job that another cause may have: calls take time,
+// and the first step begins at MPI_Init.
+const otherCauses = 0.03
 
 // TestTracedFaults is TestFaults for what only a trace tells.
 func TestTracedFaults(t *testing.T) {
@@ -120,7 +128,7 @@ func TestTracedFaults(t *testing.T) {
 			if len(found) == 0 {
 				t.Fatal("nothing stands out")
 			}
-			if wrong := differs(want, &found[0]); wrong != "" {
+			if wrong := differs(want, &found[0], otherCauses); wrong != "" {
 				t.Errorf("%s: %+v", wrong, found[0])
 			}
 			found = tracedFindings(t, f.nearly)
@@ -154,11 +162,13 @@ func tracedFindings(t *testing.T, job synth.Traced) []findings.Finding {
 	t.Helper()
 	traced, err := trace.Analyze(job.Sources(), trace.Options{})
 	testenv.NoError(t, err)
-	return findings.Of(summaryOf(t, synth.Recorded(job)), traced)
+	s := summaryOf(t, synth.Recorded(job))
+	findings.UseTrace(s, traced)
+	return findings.Of(s, traced)
 }
 
-// differs returns what a finding says differently from the formulas.
-func differs(want *synth.Fault, got *findings.Finding) string {
+// differs returns what a finding says differently from the formulas, whose numbers may differ by a part.
+func differs(want *synth.Fault, got *findings.Finding, tolerance float64) string {
 	switch {
 	case string(got.Rule) != want.Rule:
 		return "want first: " + want.Rule
@@ -166,9 +176,9 @@ func differs(want *synth.Fault, got *findings.Finding) string {
 		return fmt.Sprintf("ranks %s, want %s", got.Ranks, want.Ranks)
 	case got.Callsite != want.Site:
 		return fmt.Sprintf("call site %q, want %q", got.Callsite, want.Site)
-	case !near(got.Share, want.Share):
+	case !within(got.Share, want.Share, tolerance):
 		return fmt.Sprintf("share %.9f, want %.9f", got.Share, want.Share)
-	case !near(got.SavesS, want.Saves):
+	case !within(got.SavesS, want.Saves, tolerance):
 		return fmt.Sprintf("saves %.9f s, want %.9f", got.SavesS, want.Saves)
 	case !strings.Contains(got.Text, want.Text):
 		return fmt.Sprintf("lacks %q", want.Text)
@@ -176,4 +186,9 @@ func differs(want *synth.Fault, got *findings.Finding) string {
 	return ""
 }
 
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
+// exactly is the rounding of numbers that are equal.
+const exactly = 1e-6
+
+func near(a, b float64) bool { return within(a, b, exactly) }
+
+func within(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance*math.Abs(b) }

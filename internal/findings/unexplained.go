@@ -17,12 +17,19 @@ const (
 )
 
 // explained returns the share of the time in MPI that findings are about. Like their costs, it
-// includes the time without a core. Findings about one call site overlap: the largest counts.
+// includes the time without a core. Findings about one call site overlap: the largest counts, or the
+// sum of what ranks wait there.
 func (j *facts) explained(found []Finding) (share float64) {
-	bySite := map[string]float64{}
+	bySite, waits := map[string]float64{}, map[string]float64{}
 	for i := range found {
 		f := &found[i]
 		if f.Of != OfTime || slices.Contains(noCoreRules, f.Rule) {
+			continue
+		}
+		if f.waits != nil {
+			for site, own := range f.waitShares() {
+				waits[site] += own
+			}
 			continue
 		}
 		own := f.Share
@@ -31,6 +38,9 @@ func (j *facts) explained(found []Finding) (share float64) {
 		}
 		key := place(f.Call, f.Callsite)
 		bySite[key] = max(bySite[key], own)
+	}
+	for site, own := range waits {
+		bySite[site] = max(bySite[site], own)
 	}
 	for _, own := range bySite {
 		share += own
@@ -116,7 +126,7 @@ func (j *facts) waitingText() string {
 func (j *facts) tryTrace() string {
 	switch {
 	case j.Tree.Traced:
-		return "See the waits by call site: `mpitrace analyze`."
+		return "See the causes of the waits: `mpitrace analyze`."
 	case j.trace != nil:
 		return "The trace lacks calls: record fewer steps, or raise its limit, to see who waits for whom."
 	case j.TraceWanted:

@@ -177,8 +177,19 @@ func (j *facts) largestTimed(found []Finding) *Finding {
 	return nil
 }
 
-// waitRules are the rules whose share is waiting for other ranks.
-var waitRules = []Rule{LoadImbalance, CollectiveWaits, LateSender, LateReceiver, SerialChain}
+// waitRules are the rules whose share is waiting for other ranks. It is that of all findings about causes
+// of waits, too.
+var waitRules = []Rule{LoadImbalance, CollectiveWaits}
+
+// waitFinding returns the first finding whose share is waiting for other ranks; nil if there is none.
+func waitFinding(found []Finding) *Finding {
+	for i := range found {
+		if found[i].waits != nil || slices.Contains(waitRules, found[i].Rule) {
+			return &found[i]
+		}
+	}
+	return nil
+}
 
 // loss returns the sentence about the largest part that is not computing.
 func (j *facts) loss(found []Finding) string {
@@ -186,7 +197,7 @@ func (j *facts) loss(found []Finding) string {
 	wait, move := t.Share(aggregate.Waiting)+t.Share(aggregate.EndedEarly), t.Share(aggregate.MovingData)
 	files, setUp := t.Share(aggregate.FileIO), t.Share(aggregate.SetUp)
 	inMPI := t.Share(aggregate.Waiting) + move
-	waits := findingOf(found, waitRules...)
+	waits := waitFinding(found)
 	if waits != nil && !t.Traced && waits.Share >= mostlyKnown*(wait+move) {
 		wait, move = wait+move, 0 // that some compute longer than others is exact without a trace, too
 	}
@@ -199,8 +210,10 @@ func (j *facts) loss(found []Finding) string {
 		return j.setUpSentence("Set-up costs "+percent(setUp), findingOf(found, SetUpInALoop))
 	case most == wait && waits != nil && waits.Share >= mostlyKnown*t.ShareOf(float64(t.Before[aggregate.Waiting]+t.Before[aggregate.EndedEarly])):
 		return sentenceOf("The ranks wait for each other", waits)
+	case most == wait && waits != nil && waits.waits != nil:
+		return sentenceOf(fmt.Sprintf("The ranks wait for each other, for several reasons. The largest costs %s", percent(waits.Share)), waits)
 	case most == wait && t.Traced:
-		return "The ranks wait for each other, for several reasons: see the waits by call site."
+		return "The ranks wait for each other, for several reasons: see the causes of the waits."
 	case most == wait && t.Share(aggregate.EndedEarly) >= t.Share(aggregate.Waiting):
 		return "The ranks wait for each other: some end early or begin later."
 	case most == wait:

@@ -197,8 +197,8 @@ func (s *report) variablesSet() string {
 var detailsOf = map[findings.Rule]string{
 	findings.EndedBadly: "ends", findings.NotMeasured: "completeness", findings.Oversubscribed: "efficiency",
 	findings.CoresTaken: "efficiency", findings.IdleCores: "efficiency",
-	findings.LoadImbalance: "time", findings.CollectiveWaits: "waits", findings.LateSender: "waits",
-	findings.LateReceiver: "waits", findings.SerialChain: "waits", findings.SmallMessages: "sizes",
+	findings.LoadImbalance: "time", findings.CollectiveWaits: "waits", findings.VaryingWork: "causes", findings.LateSender: "causes",
+	findings.LateReceiver: "causes", findings.SerialChain: "causes", findings.BetweenPrograms: "causes", findings.SmallMessages: "sizes",
 	findings.HotRank: "balance", findings.BytesBetweenNodes: "placement",
 	findings.FileAccess: "calls", findings.TimeInMPI: "sites",
 }

@@ -157,9 +157,19 @@ class Run:
 
     def waits(self) -> Table:
         """Return a row for each wait of a traced run, as `mpitrace analyze --waits` writes it."""
+        return self._analyzed("waits")
+
+    def causes(self) -> Table:
+        """Return why ranks waited: a row for each cause and rank that causes it.
+
+        It is what `mpitrace analyze --causes` writes; the run must have a trace.
+        """
+        return self._analyzed("causes")
+
+    def _analyzed(self, name: str) -> Table:
         with tempfile.TemporaryDirectory(prefix="mpitrace-") as dir:
-            file = Path(dir) / "waits.arrow"
-            commands.output("mpitrace", "analyze", "--waits", str(file), "--", str(self.path))
+            file = Path(dir) / f"{name}.arrow"
+            commands.output("mpitrace", "analyze", f"--{name}", str(file), "--", str(self.path))
             with pyarrow.OSFile(str(file)) as source:  # not mapped: the file is removed
                 rows = pyarrow.ipc.open_file(source).read_all()
         return Table(pyarrow.dataset.dataset(rows))

@@ -47,6 +47,7 @@ func TestPrograms(t *testing.T) {
 			{succeed(t, nil, mpitrace, "reorder", again.dir).stdout, both},
 			{succeed(t, nil, mpitrace, "list", filepath.Join(dir, "runs")).stdout, both},
 			{succeed(t, nil, mpitrace, "analyze", first.dir).stdout, "trace of " + both + ": "},
+			{succeed(t, nil, mpitrace, "analyze", first.dir).stdout, "\nwithin ocean "},
 			{pageOf(t, again.dir), both},
 			{pictureOf(t, first.dir), both},
 		} {

@@ -29,7 +29,7 @@ type attempt struct {
 
 // attempted has each command of mpitrace.
 var attempted = map[string][]attempt{
-	"analyze":  {{"RUN", "efficienc"}, {"--waits OUT/waits.arrow RUN", ""}},
+	"analyze":  {{"RUN", "efficienc"}, {"--waits OUT/waits.arrow --causes OUT/causes.csv RUN", ""}},
 	"build":    {{"", "cannot be trusted"}},
 	"collect":  {{"--ssh TOUCH RUN", "belongs to another user"}},
 	"config":   {{"", ""}},
