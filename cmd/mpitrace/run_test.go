@@ -225,6 +225,24 @@ func TestRunExitStatus(t *testing.T) {
 	}
 }
 
+// A launch that fails leaves no directory, and so does not block its name.
+func TestRunFailedLaunch(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		dir := t.TempDir()
+		got := sh(t, dir, "$mpitrace run -o run -- "+m.launcher+" --no-such-option -n 3 "+m.ring(t))
+		if got.code == 0 || !strings.Contains(got.stderr, "nothing was recorded") {
+			t.Errorf("status %d\n%s", got.code, got.stderr)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+			t.Errorf("%v is left", entries)
+		}
+		if got := sh(t, dir, "$mpitrace run -o run -- "+m.launcher+" -n 3 "+m.ring(t)+" 100"); got.code != 0 {
+			t.Fatalf("status %d\n%s", got.code, got.stderr)
+		}
+		checkRing(t, load(t, filepath.Join(dir, "run"))[0], 3, 100)
+	})
+}
+
 func TestRunMPMD(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		dir, ring := t.TempDir(), m.ring(t)
