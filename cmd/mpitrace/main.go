@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/matrices"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -82,7 +82,7 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 // printError prints an error, if it has a text, and returns its exit status.
 func printError(w io.Writer, err error) int {
 	e := &exit{exitError, err}
-	if errors.As(err, new(*rundir.InputError)) || errors.As(err, new(*formats.UnknownError)) || errors.As(err, new(*launch.UsageError)) {
+	if matrices.ExitStatus(err) == exitUsage || errors.As(err, new(*launch.UsageError)) {
 		e.code = exitUsage
 	}
 	errors.As(err, &e)
@@ -147,14 +147,14 @@ package bash-completion.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // same text as `mpitrace version`
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newHistory(), newList(), newMerge(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newPreload(), newReorder(), newTimeline(), newVars(), newView(), newVersion())
+	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newHistory(), newList(), newMerge(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newMatrix(), newPreload(), newReorder(), newTimeline(), newVars(), newView(), newVersion())
 	completeArguments(root)
 	return root
 }
 
 // completeArguments makes shells complete run directories and names of settings.
 func completeArguments(root *cobra.Command) {
-	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "history": 100, "list": 1, "merge": 1, "reorder": 1, "report": 1, "status": 1, "timeline": 1, "view": 1}
+	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "history": 100, "list": 1, "matrix": 100, "merge": 1, "reorder": 1, "report": 1, "status": 1, "timeline": 1, "view": 1}
 	for _, cmd := range root.Commands() {
 		if most := runs[cmd.Name()]; most > 0 {
 			cmd.ValidArgsFunction = commandline.CompleteRuns(most, func(dir string) bool { return rundir.Dir(dir).Used() })

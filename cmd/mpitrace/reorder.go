@@ -64,8 +64,8 @@ func newReorder() *cobra.Command {
 		Use:   "reorder RUN",
 		Short: "Find which rank should run where, and what that saves",
 		Long: `Find an order of the ranks of a run that brings ranks which exchange much near each
-other, and say what it saves. RUN is a run directory, or anything else from which
-profile2mat makes matrices and that says where the ranks ran.
+other, and say what it saves. RUN is a run directory, or anything else from which mpitrace
+matrix makes matrices and that says where the ranks ran.
 
 An order is compared by its objective: the sum, over all pairs of ranks, of the bytes
 that they send to each other × the distance of their slots. The first row of the table
@@ -76,7 +76,7 @@ turn) and random. "ratio" is the objective divided by that of the first row.
 Point-to-point and one-sided calls count, because what an MPI library sends for a
 collective is not known. A job without such calls is compared by the logical volume of
 its collectives. --class coll or --class all counts collectives too; --class, --call,
---comm, --slice and so on select a part of the traffic, as in profile2mat.
+--comm, --slice and so on select a part of the traffic, as in mpitrace matrix.
 
 --topology says where ranks can run, and how far these slots are from each other:
   auto                     the recorded places of the ranks (the default)
