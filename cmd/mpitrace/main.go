@@ -76,7 +76,7 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	return printError(errs, err)
+	return printError(errs, advise(root, args, err))
 }
 
 // printError prints an error, if it has a text, and returns its exit status.
@@ -141,11 +141,16 @@ package bash-completion.`,
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          asUsage(cobra.NoArgs),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(&unknownCommandError{args[0]})
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // same text as `mpitrace version`
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(flagErrorOf)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newHistory(), newList(), newMerge(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newMatrix(), newPreload(), newReorder(), newTimeline(), newVars(), newView(), newVersion())
 	completeArguments(root)

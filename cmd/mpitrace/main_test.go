@@ -182,7 +182,7 @@ func TestWrongUse(t *testing.T) {
 	empty := t.TempDir()
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ name, args, want string }{
-		{"unknown command", "rport", "unknown command"},
+		{"unknown command", "rport", "there is no command"},
 		{"unknown flag", "run --bad -- true", "unknown flag"},
 		{"nothing to run", "run", "requires at least 1 arg"},
 		{"a stack of one", "run --stack 1 -- true", "give auto, 0 for none, or a number from 2 to"},

@@ -11,5 +11,6 @@ import (
 func newMatrix() *cobra.Command {
 	cmd := matrices.NewCommand("mpitrace matrix")
 	cmd.Long += "\n\n`profile2mat` is the same command."
+	cmd.SetFlagErrorFunc(flagErrorOf)
 	return cmd
 }
