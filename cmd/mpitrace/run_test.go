@@ -243,6 +243,21 @@ func TestRunFailedLaunch(t *testing.T) {
 	})
 }
 
+// A place for the run that cannot be written is noticed before a library is built.
+func TestRunUnwritable(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		cache := t.TempDir()
+		t.Setenv("MPITRACE_CACHE", cache)
+		got := sh(t, t.TempDir(), "$mpitrace run -o /proc/self/run -- "+m.launcher+" -n 3 "+m.ring(t))
+		if got.code == 0 || got.stdout != "" || !strings.HasPrefix(got.stderr, "mpitrace: make run directory: ") || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("status %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
+		}
+		if entries, _ := os.ReadDir(cache); len(entries) > 0 {
+			t.Errorf("%v was made before", entries)
+		}
+	})
+}
+
 func TestRunMPMD(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		dir, ring := t.TempDir(), m.ring(t)
