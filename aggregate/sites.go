@@ -43,6 +43,14 @@ type NamedPlace struct {
 	Label    string `json:"label"`  // text for people
 }
 
+// UnnamedFile is a program or library in which call sites have no names.
+type UnnamedFile struct {
+	Module   string `json:"module"` // its path
+	Reason   string `json:"reason"`
+	Stripped bool   `json:"stripped"`          // whether it is unchanged, but has no symbols
+	Package  string `json:"package,omitempty"` // Debian's package with its debug file, if it is known
+}
+
 // RankSpread holds how the time at a call site differs between the ranks that
 // called there. The time of a rank is the part of its own time, see
 // Totals.OwnNs.

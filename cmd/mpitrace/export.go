@@ -98,6 +98,7 @@ in the run directory or beside the input.`,
 }
 
 func (o *exportOptions) register(cmd *cobra.Command) {
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+exportFormats())
 	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)

@@ -147,7 +147,8 @@ package bash-completion.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return searchDebugFiles(cmd) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // same text as `mpitrace version`
 	root.SetFlagErrorFunc(flagErrorOf)

@@ -19,6 +19,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/internal/views/page"
@@ -106,7 +107,24 @@ func summarize(opened *source.Run, scratch *matrix.Scratch, read time.Time, forP
 			found.whole = append(found.whole, j)
 		}
 	}
+	unnamed := unnamedFiles(opened)
+	for _, s := range found.jobs {
+		s.UnnamedFiles = unnamed
+	}
 	return found, nil
+}
+
+// unnamedFiles returns the files in which call sites have no names. It is complete when the jobs
+// were read.
+func unnamedFiles(opened *source.Run) (files []aggregate.UnnamedFile) {
+	for _, e := range opened.UnnamedFiles() {
+		file := aggregate.UnnamedFile{Module: e.Path, Reason: e.Err.Error(), Stripped: e.Stripped}
+		if e.Stripped {
+			file.Package = symbolize.DebugPackage(e.Path)
+		}
+		files = append(files, file)
+	}
+	return files
 }
 
 // mostPatterned is the number of ranks up to which a report looks for patterns. With 26
@@ -166,6 +184,10 @@ func summarizeRank(opened *source.Run, scratch *matrix.Scratch, read time.Time, 
 	}
 	if len(found.ranks) == 0 {
 		return summaries{}, missing
+	}
+	unnamed := unnamedFiles(opened)
+	for _, s := range found.ranks {
+		s.UnnamedFiles = unnamed
 	}
 	return found, nil
 }
