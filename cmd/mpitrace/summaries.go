@@ -96,7 +96,7 @@ func summarize(opened *source.Run, scratch *matrix.Scratch, read time.Time, forP
 			return summaries{}, err
 		}
 		found.jobs = append(found.jobs, s)
-		if j.Size() <= mostPatterned {
+		if n := j.Size(); n >= leastPatterned && n <= mostPatterned {
 			made := patterns.Find(j.Matrices(), j.Size())
 			found.made[s.Run] = &made
 		}
@@ -126,6 +126,10 @@ func unnamedFiles(opened *source.Run) (files []aggregate.UnnamedFile) {
 	}
 	return files
 }
+
+// leastPatterned is the number of ranks from which on a report looks for patterns: of two ranks,
+// all are the same.
+const leastPatterned = 3
 
 // mostPatterned is the number of ranks up to which a report looks for patterns. With 26
 // neighbours each this takes about a second.
