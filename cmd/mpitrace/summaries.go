@@ -109,9 +109,24 @@ func summarize(opened *source.Run, scratch *matrix.Scratch, read time.Time, forP
 	}
 	unnamed := unnamedFiles(opened)
 	for _, s := range found.jobs {
-		s.UnnamedFiles = unnamed
+		s.UnnamedFiles, s.Shared = unnamed, sharedFunction(s)
 	}
 	return found, nil
+}
+
+// leastCallers is the number of places that call a function from which on it counts as shared.
+const leastCallers = 3
+
+// sharedFunction returns the function with most of the time in MPI, if many places call it.
+func sharedFunction(s *aggregate.Summary) *aggregate.SharedFunction {
+	site, f := aggregate.LargestFunction(s.CallSites)
+	if site == nil {
+		return nil
+	}
+	if f.Callers = symbolize.Callers(site.Module, site.BuildID, site.Offset); f.Callers < leastCallers {
+		return nil
+	}
+	return &f
 }
 
 // unnamedFiles returns the files in which call sites have no names. It is complete when the jobs

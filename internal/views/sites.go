@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -48,6 +49,14 @@ func (s *report) sites() Section {
 	out.Add(s.siteTable(sites, by))
 	for _, line := range s.nameless(sites) {
 		out.Say(line)
+	}
+	if f := s.Shared; f != nil && !s.wrapped() {
+		stack := "2"
+		if f.Wrapper {
+			stack = "auto"
+		}
+		out.Say(fmt.Sprintf("%s has %s of the time in MPI, and is called from %d places: mpitrace run --stack %s tells these apart (some microseconds a call)",
+			f.Function, text.Percent(f.Share), f.Callers, stack))
 	}
 	if s.wrapped() {
 		out.Say("many of these functions only wrap MPI: with mpitrace run --stack auto the call sites are where they are called (some microseconds a call)")
