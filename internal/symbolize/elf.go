@@ -174,13 +174,13 @@ func (f *elfFile) name(addresses []uint64, found map[uint64]profile.Symbol) (err
 	lines, err := f.dwarfNames(addresses)
 	for _, a := range addresses {
 		if s, ok := lines[a]; ok && s.Line > 0 {
-			found[a] = s
+			found[a] = s.Symbol
 		}
 	}
 	buffer := make([]byte, maxSymbol)
 	for a, symbol := range f.functions(addresses) {
 		s := found[a]
-		if s.Function != "" {
+		if s.Function != "" || lines[a].hidden && s.Line > 0 {
 			continue
 		}
 		name := plainName(symbol.symbolName(buffer))

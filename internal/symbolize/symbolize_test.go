@@ -184,6 +184,44 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// The names of inlined functions are in another file, which is not read: .dwo, or that of dwz -m.
+// Then the line is right and there is no function, never that of another one.
+func TestNamesElsewhere(t *testing.T) {
+	for name, command := range map[string][]string{
+		"split DWARF 5": {"gcc", "-O2", "-gdwarf-5", "-gsplit-dwarf"},
+		"split DWARF 4": {"gcc", "-O2", "-gdwarf-4", "-gsplit-dwarf"},
+		"dwz -m":        {"gcc", "-O2", "-g"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			program := compile(t, dir, "marks.c", command...)
+			if name == "dwz -m" {
+				testenv.At(t, testenv.All)
+				other := compile(t, t.TempDir(), "marks.c", append(command, "-DOTHER")...)
+				tool(t, "dwz", "-m", filepath.Join(dir, "common"), program, other)
+			}
+			calls := truths(t, program)
+			got, err := look(t, program, t.TempDir(), calls)
+			if err != nil {
+				t.Error(err)
+			}
+			hidden := 0
+			for _, c := range calls {
+				s := got[c.address]
+				if s.Line != c.line || filepath.Base(s.Source) != "marks.c" || s.Function != "" && s.Function != c.function {
+					t.Errorf("%#x: got %+v, want %s marks.c:%d", c.address, s, c.function, c.line)
+				}
+				if s.Function == "" {
+					hidden++
+				}
+			}
+			if hidden == 0 {
+				t.Error("no function is in another file")
+			}
+		})
+	}
+}
+
 func TestSharedLibrary(t *testing.T) {
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "libmarks.so")

@@ -95,7 +95,7 @@ func (s *report) siteTable(sites []aggregate.CallSite, by aggregate.SiteOrder) *
 func (s *report) nameless(sites []aggregate.CallSite) (lines []string) {
 	var modules []string // without symbols
 	for _, c := range sites {
-		if !profile.SetsUp(c.Call) && c.Function == "" && c.Module != "" && !slices.Contains(modules, c.Module) {
+		if !profile.SetsUp(c.Call) && c.Function == "" && c.Line == 0 && c.Module != "" && !slices.Contains(modules, c.Module) {
 			modules = append(modules, c.Module)
 		}
 	}
