@@ -43,6 +43,63 @@ type NamedPlace struct {
 	Label    string `json:"label"`  // text for people
 }
 
+// SharedFunction is a function that many places call, and that calls MPI for them.
+type SharedFunction struct {
+	Function string  `json:"function"`
+	Callers  int     `json:"callers"` // places in the program that call it directly
+	Share    float64 `json:"share"`   // of the time in MPI, without Init and Finalize
+	Wrapper  bool    `json:"wrapper"` // whether --stack auto takes it for a wrapper of MPI, see profile.Wrappers
+}
+
+// LargestFunction returns the call site with the most time in the function that has most of the time in MPI,
+// and what is known of the function; nil if it has at most half, or if callers were recorded.
+func LargestFunction(sites []CallSite) (*CallSite, SharedFunction) {
+	type sums struct {
+		ns    uint64
+		calls map[string]bool
+		first *CallSite // call sites are sorted by time
+	}
+	of, all := map[[3]string]*sums{}, uint64(0)
+	for i := range sites {
+		c := &sites[i]
+		if len(c.Callers) > 0 {
+			return nil, SharedFunction{}
+		}
+		key := [3]string{c.Module, c.File, c.Function}
+		if of[key] == nil {
+			of[key] = &sums{calls: map[string]bool{}, first: c}
+		}
+		of[key].calls[c.Call] = true
+		if !profile.SetsUp(c.Call) {
+			of[key].ns += c.TimeNs
+			all += c.TimeNs
+		}
+	}
+	for key, sum := range of {
+		if key[2] == "" || key[2] == "main" || 2*sum.ns <= all {
+			continue
+		}
+		inFile, single := 0, true // functions in its source file; whether each calls only one MPI function
+		for other, its := range of {
+			if other[0] == key[0] && other[1] == key[1] {
+				inFile++
+				single = single && len(its.calls) == 1 && other[2] != "main"
+			}
+		}
+		named := len(sum.calls) == 1 && profile.NamedFor(key[2], sum.first.Call)
+		return sum.first, SharedFunction{Function: key[2], Share: float64(sum.ns) / float64(all), Wrapper: named || inFile > 1 && single}
+	}
+	return nil, SharedFunction{}
+}
+
+// UnnamedFile is a program or library in which call sites have no names.
+type UnnamedFile struct {
+	Module   string `json:"module"` // its path
+	Reason   string `json:"reason"`
+	Stripped bool   `json:"stripped"`          // whether it is unchanged, but has no symbols
+	Package  string `json:"package,omitempty"` // Debian's package with its debug file, if it is known
+}
+
 // RankSpread holds how the time at a call site differs between the ranks that
 // called there. The time of a rank is the part of its own time, see
 // Totals.OwnNs.

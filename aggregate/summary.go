@@ -83,6 +83,14 @@ type Summary struct {
 	// Job.OrderOf returns what others cost.
 	Orders []NodeOrder `json:"orders,omitempty"`
 
+	// UnnamedFiles are programs and libraries in which call sites have no names or no lines, and why.
+	// Who reads the run sets them.
+	UnnamedFiles []UnnamedFile `json:"unnamed_files,omitempty"`
+
+	// Shared is the function with most of the time in MPI, if many places call it and no callers were
+	// recorded; nil if there is none. Who reads the run sets it.
+	Shared *SharedFunction `json:"shared_function,omitempty"`
+
 	Physical *PhysicalComparison `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
 
 	Alone map[string]int `json:"own_files,omitempty"` // number of processes with a file of their own, by Profile.Alone

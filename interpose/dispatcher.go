@@ -14,7 +14,7 @@ import (
 // the program runs: see src/dispatch/dispatch.c. It lies in a directory with the
 // libraries that it opens.
 var dispatcher = Product{
-	what: "the dispatcher", dir: "src", name: dispatcherDir + "%s/" + dispatcherName,
+	what: "the library for all MPIs", dir: "src", name: dispatcherDir + "%s/" + dispatcherName,
 	units: func(file string) bool {
 		return ofDispatcher(file) || strings.HasPrefix(file, "bind/") || strings.HasSuffix(file, "/thread_local.c") || file == "base/stderr.c"
 	},

@@ -32,6 +32,9 @@ type BuildOptions struct {
 	Compile bool     // compile the library even if there is a prebuilt one
 	Dir     string   // directory of the result, to which only this user may write; empty: the user's cache
 	Log     io.Writer
+	// Progress is called after each compiled file with how many of the files are compiled, by one
+	// goroutine at a time. It may be nil.
+	Progress func(compiled, files int)
 }
 
 // library is the product of Build. The fast path needs thread-local data at a

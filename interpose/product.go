@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -218,12 +219,20 @@ func (p *Product) compileUnits(ctx context.Context, o BuildOptions, work string,
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	objects := make([]string, len(units))
+	var mu sync.Mutex
+	compiled := 0
 	for i, unit := range units {
 		objects[i] = strings.TrimSuffix(unit, ".c") + ".o"
 		args := slices.Concat(p.compile, []string{"-I" + work, `-DMT_TOOL_VERSION="` + layout.ToolVersion + `"`},
 			o.CFlags, []string{"-c", unit, "-o", objects[i]})
 		group.Go(func() error {
 			_, err := o.run(ctx, args...)
+			if err == nil && o.Progress != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				compiled++
+				o.Progress(compiled, len(units))
+			}
 			return err
 		})
 	}

@@ -20,9 +20,13 @@ type Place struct {
 // Symbol is the name of a place in the source.
 type Symbol struct {
 	Function string // innermost function, which may be inlined; empty if not known
-	Into     uint64 // bytes from the start of Function to the place, if the line is not known
-	Source   string // path of the source file, empty if not known
-	Line     int    // 0 if not known
+	// Near is the last exported function before the place, if neither Function nor Line is known.
+	Near string
+	// Into is the number of bytes from the start of Function, or of Near, to the place, if the line is
+	// not known. It is 0 if there is only one place there.
+	Into   uint64
+	Source string // path of the source file, empty if not known
+	Line   int    // 0 if not known
 }
 
 // Symbols maps places to their names.
@@ -35,7 +39,9 @@ type Frame struct {
 }
 
 // String returns "exchange halo.c:118" or, if the line is not known, the
-// function and the offset in it, or else the file and the address in it.
+// function and the offset in it ("exchange+0x1f (halo)"). If the function is not
+// known either, it returns the exported function before the place ("after
+// exchange+0x5f (halo)"), or else the file and the address in it.
 func (f Frame) String() string {
 	switch {
 	case f.Line > 0 && f.Function != "":
@@ -43,9 +49,21 @@ func (f Frame) String() string {
 	case f.Line > 0:
 		return f.SourceLine()
 	case f.Function != "":
-		return fmt.Sprintf("%s+%#x (%s)", f.Function, f.Into, path.Base(f.Path))
+		return f.inFunction(f.Function)
+	case f.Near != "":
+		return After + f.inFunction(f.Near)
 	}
 	return f.Address()
+}
+
+// After begins the label of a place that is in no known function.
+const After = "after "
+
+func (f Frame) inFunction(name string) string {
+	if f.Into > 0 {
+		name += fmt.Sprintf("+%#x", f.Into)
+	}
+	return fmt.Sprintf("%s (%s)", name, path.Base(f.Path))
 }
 
 // SiteLabel returns a call site as text for tables: its innermost frame,

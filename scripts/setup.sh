@@ -22,7 +22,7 @@ mpich_wheel=mpich==5.0.2
 spark_wheel=pyspark==4.3.0
 zig_wheel=ziglang==0.17.1 # the compiler of the prebuilt libraries
 dist_wheels="setuptools==80.9.0 wheel==0.45.1"
-nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4 # makes .deb and .rpm; 2.48 needs a module that the proxy refuses
+nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4 # makes .deb and .rpm
 impi_wheels="impi-rt==2021.19.0 impi-devel==2021.19.0"
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -82,6 +82,7 @@ packages_to_all() {
     [ -e "$(clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] || echo libclang-rt-dev
     needs lmp lammps
     needs gdb gdb
+    needs dwz dwz
     needs valgrind valgrind
     needs qemu-aarch64 qemu-user
     needs debootstrap debootstrap
@@ -130,7 +131,7 @@ environment() {
     if [ -f "$dir/.made-of" ] && [ "$(cat "$dir/.made-of")" = "$what" ]; then
         return 0
     fi
-    echo "installing $* into $dir" >&2
+    echo "installing $* into $dir by pip, which downloads what it has not kept" >&2
     rm -rf "$dir"
     python3 -m venv "$dir"
     "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2
@@ -177,7 +178,10 @@ dist)
     environment build/zig "$zig_wheel" "$zig_wheel"
     # shellcheck disable=SC2086 # one argument a wheel
     environment build/dist "$dist_wheels $nfpm" $dist_wheels
-    [ -x build/dist/bin/nfpm ] || GOBIN=$PWD/build/dist/bin "${GO:-go}" install "$nfpm"
+    if [ ! -x build/dist/bin/nfpm ]; then
+        echo "installing $nfpm with ${GO:-go}, which downloads its modules (some 100 MB)" >&2
+        GOBIN=$PWD/build/dist/bin "${GO:-go}" install "$nfpm"
+    fi
     ;;
 run | check)
     install_packages "$1"

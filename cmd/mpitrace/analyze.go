@@ -68,6 +68,7 @@ reason. If DIR has several jobs, each is analysed separately.
 		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: onRun(o.run),
 	}
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: one object per job")
 	f.DurationVar(&o.interval, "interval", 0, "with --json: add the matrix of each interval of `TIME`, such as 100ms")

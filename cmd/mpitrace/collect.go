@@ -49,6 +49,7 @@ are. The exit status is 0 if nothing is left to collect.`,
 			return o.run(cmd.Context(), cmd.ErrOrStderr(), args[0])
 		},
 	}
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.BoolVar(&o.node, "node", false, "collect only the recordings on this node, and do not merge")
 	f.StringVar(&o.ssh, "ssh", "ssh -oBatchMode=yes -oConnectTimeout=10", "the `COMMAND` that runs a command on another node; its arguments are the node and the command")

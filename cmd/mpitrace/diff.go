@@ -111,6 +111,7 @@ func newDiff() *cobra.Command {
 }
 
 func (o *diffOptions) addFlags(cmd *cobra.Command) {
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all changes, except that --top limits the pairs")
 	f.StringVar(&o.job, "job", "", "compare only the `N`-th job of each run, or N:M, the N-th of A with the M-th of B; a run with one job always uses that one (default: all jobs)")

@@ -63,7 +63,7 @@ call or time reads only part of a file. examples/engines has queries for DuckDB,
 Spark and polars.
 
 With --tables and --format arrow, each is a file in the directory -o, as in a run directory;
-given profile.arrow, mpitrace and profile2mat read all. Old profile.arrow are so converted.
+given profile.arrow, mpitrace reads all. Old profile.arrow are so converted.
 
 If the input is damaged, the error names the file and the position, and nothing is
 written. With --skip-damaged, the readable part is written.
@@ -98,6 +98,7 @@ in the run directory or beside the input.`,
 }
 
 func (o *exportOptions) register(cmd *cobra.Command) {
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+exportFormats())
 	commandline.CompleteFlag(cmd, "format", strings.Split(exportFormats(), ", ")...)

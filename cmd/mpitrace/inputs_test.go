@@ -36,7 +36,7 @@ func TestInputs(t *testing.T) {
 	}
 	part := append(read, containers[0], members[0], "run/arrow/stencil.33.arrow")
 	const (
-		profOnly = "it holds traffic between ranks only: profile2mat makes matrices of it"
+		profOnly = "it holds traffic between ranks only: mpitrace matrix makes matrices of it"
 		several  = "runs is not a run, but a directory of runs, such as runs/a: give one"
 		within   = "is a part of the run run: give run"
 		recs     = "that is the recordings of run: give run"

@@ -135,7 +135,9 @@ func (j *job) finish(status launch.Status) error {
 		}
 	}
 	left := j.Dir.Uncollected()
-	j.printFiles(opened, left, notMerged)
+	if len(opened.Jobs) > 0 || !j.DiscardEmpty(status) {
+		j.printFiles(opened, left, notMerged)
+	}
 	complete = complete && len(missing)+len(left)+len(j.Info.Lost) == 0 && notMerged == nil
 	switch {
 	case status.Code != 0:

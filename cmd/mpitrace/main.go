@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/matrices"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -76,13 +76,13 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	return printError(errs, err)
+	return printError(errs, advise(root, args, err))
 }
 
 // printError prints an error, if it has a text, and returns its exit status.
 func printError(w io.Writer, err error) int {
 	e := &exit{exitError, err}
-	if errors.As(err, new(*rundir.InputError)) || errors.As(err, new(*formats.UnknownError)) || errors.As(err, new(*launch.UsageError)) {
+	if matrices.ExitStatus(err) == exitUsage || errors.As(err, new(*launch.UsageError)) {
 		e.code = exitUsage
 	}
 	errors.As(err, &e)
@@ -141,20 +141,26 @@ package bash-completion.`,
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          asUsage(cobra.NoArgs),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(&unknownCommandError{args[0]})
+			}
+			return nil
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return searchDebugFiles(cmd) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // same text as `mpitrace version`
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(flagErrorOf)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newHistory(), newList(), newMerge(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newPreload(), newReorder(), newTimeline(), newVars(), newView(), newVersion())
+	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newHistory(), newList(), newMerge(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newMatrix(), newPreload(), newReorder(), newTimeline(), newVars(), newView(), newVersion())
 	completeArguments(root)
 	return root
 }
 
 // completeArguments makes shells complete run directories and names of settings.
 func completeArguments(root *cobra.Command) {
-	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "history": 100, "list": 1, "merge": 1, "reorder": 1, "report": 1, "status": 1, "timeline": 1, "view": 1}
+	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "history": 100, "list": 1, "matrix": 100, "merge": 1, "reorder": 1, "report": 1, "status": 1, "timeline": 1, "view": 1}
 	for _, cmd := range root.Commands() {
 		if most := runs[cmd.Name()]; most > 0 {
 			cmd.ValidArgsFunction = commandline.CompleteRuns(most, func(dir string) bool { return rundir.Dir(dir).Used() })

@@ -182,7 +182,7 @@ func TestWrongUse(t *testing.T) {
 	empty := t.TempDir()
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ name, args, want string }{
-		{"unknown command", "rport", "unknown command"},
+		{"unknown command", "rport", "there is no command"},
 		{"unknown flag", "run --bad -- true", "unknown flag"},
 		{"nothing to run", "run", "requires at least 1 arg"},
 		{"a stack of one", "run --stack 1 -- true", "give auto, 0 for none, or a number from 2 to"},
@@ -200,6 +200,8 @@ func TestWrongUse(t *testing.T) {
 		{"only queued", "run -- sbatch job.sh", "job script"},
 		{"report of nothing", "report none", "no such file"},
 		{"report of an empty directory", "report " + empty, "holds no recording"},
+		{"matrix of nothing", "matrix", "see mpitrace matrix --help"},
+		{"matrix of an empty directory", "matrix " + empty, "holds no recording"},
 		{"report of two", "report a b", "accepts at most 1 arg"},
 		{"report of no rank", "report --rank -5 " + holds, "ranks count from 0"},
 		{"analyze nothing", "analyze " + empty, "holds no recording"},
@@ -292,7 +294,7 @@ func TestHelp(t *testing.T) {
 	if want := []string{"manual", "rank"}; !slices.Equal(hidden, want) {
 		t.Errorf("hidden commands %q, want %q", hidden, want)
 	}
-	want := []string{"analyze", "build", "collect", "config", "diff", "doctor", "dump", "export", "history", "list", "merge", "preload", "reorder", "report", "run", "status", "timeline", "vars", "version", "view"}
+	want := []string{"analyze", "build", "collect", "config", "diff", "doctor", "dump", "export", "history", "list", "matrix", "merge", "preload", "reorder", "report", "run", "status", "timeline", "vars", "version", "view"}
 	if slices.Sort(names); !slices.Equal(names, want) {
 		t.Errorf("commands %q, want %q", names, want)
 	}

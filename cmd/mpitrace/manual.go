@@ -57,7 +57,7 @@ func documented(root *cobra.Command) []*cobra.Command {
 // --manual=markdown` prints.
 func commandsPage(root *cobra.Command) []byte {
 	m := commandline.NewMarkdown("Commands")
-	m.Prose("The same texts as `mpitrace COMMAND --help` and `man mpitrace`. [profile2mat](#profile2mat) is at the end.")
+	m.Prose("The same texts as `mpitrace COMMAND --help` and `man mpitrace`. [profile2mat](#profile2mat), which is `mpitrace matrix`, is at the end.")
 	var rows [][]string
 	for _, c := range documented(root) {
 		rows = append(rows, []string{fmt.Sprintf("[%s](#%s)", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-")), commandline.Cell(c.Short)})
@@ -120,7 +120,7 @@ func writeExits(p commandline.HelpPage) {
 	})
 }
 
-// tables describes all tables that mpitrace and profile2mat write.
+// tables describes all tables that mpitrace writes.
 func tables() []table.Description {
 	matrix := matrixfile.Sheet{Line: "rank"}
 	return []table.Description{
@@ -143,7 +143,7 @@ func tables() []table.Description {
 		table.Describe("Waits", "`mpitrace analyze --waits FILE.arrow` writes a row for each wait in a trace.", table.WaitColumns),
 		table.Describe("Causes", "`mpitrace analyze --causes FILE` writes a row for each cause of waits and rank that causes it. The costs add up to the time waited. "+
 			"The extension of FILE is .arrow, .parquet, .csv or .jsonl.", table.CauseColumns),
-		table.Describe("Matrices", "`profile2mat --format csv,arrow,parquet` writes a row for each pair of ranks that has messages or bytes. "+
+		table.Describe("Matrices", "`mpitrace matrix --format csv,arrow,parquet` writes a row for each pair of ranks that has messages or bytes. "+
 			"With `--by`, sender and receiver are names of nodes or of blocks of ranks; with `--symmetric`, messages and bytes are doubles, the mean of both directions.",
 			matrix.Columns()),
 		table.Describe("Variables", "`mpitrace vars --format arrow` writes a row for each variable, category, enumeration, event and source of the MPI_T interface, "+
@@ -154,20 +154,19 @@ func tables() []table.Description {
 // schemaPage returns docs/schema.md.
 func schemaPage(*cobra.Command) []byte {
 	m := commandline.NewMarkdown("Columns")
-	m.Prose(`The tables that mpitrace and profile2mat write. Types are those of Arrow.
+	m.Prose(`The tables that mpitrace writes. Types are those of Arrow.
 A dictionary is a column of texts with few different values (a categorical in
 pandas). A timestamp is in nanoseconds, in UTC. A column without "null" has a value
 in each row. The metadata of each column in an Arrow file has its unit and
 meaning, too.
 
-mpitrace and profile2mat read profile.arrow by these columns, whatever program wrote the
-file: rows may be filtered, sorted or joined, texts may be plain, and integers may have
-another width. They also read ranks.arrow, comms.arrow, vectors.arrow, flows.arrow and
+mpitrace reads profile.arrow by these columns, whatever program wrote the file: rows may
+be filtered, sorted or joined, texts may be plain, and integers may have another width. It also reads ranks.arrow, comms.arrow, vectors.arrow, flows.arrow and
 pvars.arrow if these are beside it. "If absent" is what is assumed if a column is missing.
 
 If a recording was damaged, the metadata of the Arrow files of its processes has the key
 ` + "`" + table.KeyLost + "`" + `: it says in lines what could not be read, so that profile.arrow
-tells it without ranks.arrow, too. mpitrace and profile2mat report these lines. Programs
+tells it without ranks.arrow, too. mpitrace reports these lines. Programs
 that do not keep metadata, such as pandas and polars, drop them.`)
 	for _, d := range tables() {
 		m.Section(commandline.Cell(d.Title))

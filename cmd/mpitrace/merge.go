@@ -51,6 +51,7 @@ launcher's environment variables. --part sets it for launchers that are not know
 			return mergeShare(cmd.ErrOrStderr(), rundir.Dir(args[0]), share)
 		},
 	}
+	registerSettings(cmd, debugDir)
 	cmd.Flags().StringVar(&part, "part", "", "begin with part I of K equal parts, from 0, as `I/K`")
 	return cmd
 }

@@ -66,8 +66,8 @@ func newReorder() *cobra.Command {
 		Use:   "reorder RUN",
 		Short: "Find which rank should run where, and what that saves",
 		Long: `Find an order of the ranks of a run that brings ranks which exchange much near each
-other, and say what it saves. RUN is a run directory, or anything else from which
-profile2mat makes matrices and that says where the ranks ran.
+other, and say what it saves. RUN is a run directory, or anything else from which mpitrace
+matrix makes matrices and that says where the ranks ran.
 
 An order is compared by its objective: the sum, over all pairs of ranks, of the bytes
 that they send to each other × the distance of their slots. The first row of the table
@@ -78,7 +78,7 @@ turn) and random. "ratio" is the objective divided by that of the first row.
 Point-to-point and one-sided calls count, because what an MPI library sends for a
 collective is not known. A job without such calls is compared by the logical volume of
 its collectives. --class coll or --class all counts collectives too; --class, --call,
---comm, --slice and so on select a part of the traffic, as in profile2mat.
+--comm, --slice and so on select a part of the traffic, as in mpitrace matrix.
 
 --topology says where ranks can run, and how far these slots are from each other:
   auto                     the recorded places of the ranks (the default)
@@ -96,7 +96,7 @@ it. Formats (--format):
 The default is the format of the run's MPI. If the job ran within 2 % of the best order
 found, no file is written unless --force is given.
 
---plot draws the matrix before and after, with the ranks in the order of their slots.
+--plot draws the matrix before and after in the order of slots; one, if none is better.
 
 The search ends after a time that grows with the job and with --effort. Its result is
 the same for the same --seed.`,
@@ -399,8 +399,21 @@ func (o *reorderOptions) write(a *reordered) error {
 	if before == nil {
 		before, name = placement.Block(a.Ranks), placement.InBlocks
 	}
-	pair := plot.NewHeatmapPair(*o.heatmap(a, name, before), *o.heatmap(a, placement.BestFound, a.Slot))
+	present := o.heatmap(a, name, before)
+	if !a.Gains() {
+		present.Title += "; no better order"
+		return export.WriteOutput(o.plot, o.force, func(w io.Writer) error { return plot.Write(w, o.plot, present) })
+	}
+	pair := plot.NewHeatmapPair(*present, *o.heatmap(a, placement.BestFound, a.Slot))
 	return export.WriteOutput(o.plot, o.force, func(w io.Writer) error { return plot.Write(w, o.plot, pair) })
+}
+
+// amountText returns an amount of what the objective counts.
+func (o *reorderOptions) amountText(n uint64) string {
+	if o.by == placement.Messages {
+		return text.CountOf(n, "message")
+	}
+	return text.Binary.Format(float64(n), 3)
 }
 
 // heatmap returns the matrix with the ranks in the order of their slots.
@@ -411,10 +424,15 @@ func (o *reorderOptions) heatmap(a *reordered, name string, order placement.Orde
 	}
 	slices.SortFunc(ranks, func(x, y int) int { return cmp.Compare(order[x], order[y]) })
 	line, labels := make([]int, a.Ranks), make([]string, a.Ranks)
+	node, names := a.topology.NodeOf(order), a.topology.NodeNames()
+	var borders []int
 	for i, r := range ranks {
 		line[r], labels[i] = i, fmt.Sprint(r)
-		if host := a.topology.Slots[order[r]].Host; host != "" && a.Nodes > 1 {
-			labels[i] += " on " + host
+		if a.Nodes > 1 {
+			labels[i] += " on " + names[node[r]]
+		}
+		if i > 0 && node[r] != node[ranks[i-1]] {
+			borders = append(borders, i)
 		}
 	}
 	sheet := &matrixfile.Sheet{N: a.Ranks, Matrix: a.traffic.Fold(func(rank int) int {
@@ -428,7 +446,11 @@ func (o *reorderOptions) heatmap(a *reordered, name string, order placement.Orde
 		quantity = matrixfile.Msg
 	}
 	h := matrixfile.Heatmap(sheet, quantity)
+	h.Borders = borders
 	h.Title = fmt.Sprintf("%s, %s: %s", a.Program, name, quantity.Text())
+	if row := a.Row(name); row != nil && a.Nodes > 1 {
+		h.Title += fmt.Sprintf(", %s between nodes", o.amountText(row.LeavesNode))
+	}
 	return h
 }
 

@@ -195,6 +195,11 @@ func TestReorderFiles(t *testing.T) {
 		}
 	}
 	checkPlots(t)
+	got = call("reorder", "--plot", "one.svg", good)
+	one, _ := os.ReadFile("one.svg")
+	if got.code != 0 || strings.Count(string(one), "0 B between nodes; no better order") != 2 || strings.Contains(string(one), "best found") { // the title of the document, too
+		t.Errorf("status %d, %s%.2000s", got.code, got.stderr, one)
+	}
 }
 
 func checkPlots(t *testing.T) {
@@ -216,7 +221,8 @@ func checkPlots(t *testing.T) {
 	if content, _ := os.ReadFile("x.PDF"); !strings.HasPrefix(string(content), "%PDF-1.4\n") {
 		t.Errorf("x.PDF begins with %.20q", content)
 	}
-	for _, title := range []string{"app, as it ran: bytes", "app, best found: bytes"} {
+	// 4 ranks send 1,000 bytes to the other node, and get 500 from there.
+	for _, title := range []string{"app, as it ran: bytes, 5.86 KiB between nodes", "app, best found: bytes, 0 B between nodes"} {
 		if !strings.Contains(text, title) {
 			t.Errorf("x.svg lacks %q", title)
 		}

@@ -79,6 +79,7 @@ and, for a traced run, a timeline. It needs no other file and no network.`,
 			return o.run(cmd, run)
 		},
 	}
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.IntVar(&o.rank, "rank", 0, "show only this world rank, in each job that has it")
 	f.BoolVar(&o.full, "full", false, "print all that is known, not only what matters most; --top and --sort imply it")

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,15 +133,13 @@ func (o *runOptions) newJob(cmd *cobra.Command, argv []string) (*job, error) {
 	return j, nil
 }
 
-// setUp finds the MPI and its library, and makes the run directory. The directory is
-// made earlier if there is no other place for a library that has to be built.
+// setUp makes the run directory, and finds the MPI and its library. The directory comes
+// first, so that one that cannot be made is noticed before a library is built.
 func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
-	libraryInRun := func() (string, error) {
-		if err := o.makeDirectory(j); err != nil {
-			return "", err
-		}
-		return j.Dir.PrepareLibrary()
+	if err := o.makeDirectory(j); err != nil {
+		return err
 	}
+	libraryInRun := func() (string, error) { return j.Dir.PrepareLibrary() }
 	j.MPI, j.Library, err = launch.DetectLibrary(ctx, j.Command, launch.Chosen(o.Values), libraryInRun, j.Log)
 	if err == nil {
 		j.Dispatcher = launch.DispatcherForUnlinked(ctx, j.Command, launch.Chosen(o.Values), j.MPI, libraryInRun, j.Log)
@@ -149,9 +149,6 @@ func (o *runOptions) setUp(ctx context.Context, j *job) (err error) {
 	}
 	if err == nil {
 		err = checkCvars(ctx, o.Of("cvar").Elements(), j.MPI, j.Log)
-	}
-	if err == nil {
-		err = o.makeDirectory(j)
 	}
 	if err == nil {
 		err = o.preparePhysical(j.Dir)
@@ -207,21 +204,21 @@ func (o *runOptions) preparePhysical(dir rundir.Dir) error {
 	return dir.PreparePhysical()
 }
 
-// makeDirectory makes the run directory, unless the job has one.
+// makeDirectory makes the run directory.
 func (o *runOptions) makeDirectory(j *job) (err error) {
-	if j.Dir != "" {
-		return nil
-	}
 	if o.dir == "" {
 		j.NewDir = true
 		j.Dir, err = rundir.Create(rundir.Name(j.Command.Name(), launch.JobID(), time.Now()))
-		return err
+	} else {
+		_, missing := os.Lstat(o.dir)
+		j.NewDir = missing != nil
+		j.Dir, err = rundir.CreateAt(o.dir)
 	}
-	_, missing := os.Lstat(o.dir)
-	j.NewDir = missing != nil
-	j.Dir, err = rundir.CreateAt(o.dir)
-	if errors.As(err, new(*rundir.ExistsError)) {
+	switch {
+	case errors.As(err, new(*rundir.ExistsError)):
 		return usage(err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w: name a directory that you may write with -o", err)
 	}
 	return err
 }

@@ -225,6 +225,39 @@ func TestRunExitStatus(t *testing.T) {
 	}
 }
 
+// A launch that fails leaves no directory, and so does not block its name.
+func TestRunFailedLaunch(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		dir := t.TempDir()
+		got := sh(t, dir, "$mpitrace run -o run -- "+m.launcher+" --no-such-option -n 3 "+m.ring(t))
+		if got.code == 0 || !strings.Contains(got.stderr, "nothing was recorded") {
+			t.Errorf("status %d\n%s", got.code, got.stderr)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+			t.Errorf("%v is left", entries)
+		}
+		if got := sh(t, dir, "$mpitrace run -o run -- "+m.launcher+" -n 3 "+m.ring(t)+" 100"); got.code != 0 {
+			t.Fatalf("status %d\n%s", got.code, got.stderr)
+		}
+		checkRing(t, load(t, filepath.Join(dir, "run"))[0], 3, 100)
+	})
+}
+
+// A place for the run that cannot be written is noticed before a library is built.
+func TestRunUnwritable(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		cache := t.TempDir()
+		t.Setenv("MPITRACE_CACHE", cache)
+		got := sh(t, t.TempDir(), "$mpitrace run -o /proc/self/run -- "+m.launcher+" -n 3 "+m.ring(t))
+		if got.code == 0 || got.stdout != "" || !strings.HasPrefix(got.stderr, "mpitrace: make run directory: ") || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("status %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
+		}
+		if entries, _ := os.ReadDir(cache); len(entries) > 0 {
+			t.Errorf("%v was made before", entries)
+		}
+	})
+}
+
 func TestRunMPMD(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		dir, ring := t.TempDir(), m.ring(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
 )
 
 // settingFlag is the flag of a setting. Its value is checked later, together
@@ -88,6 +89,24 @@ func resolveSettings(f *pflag.FlagSet, files []*settings.SettingsFile) (settings
 		err = os.Setenv(cache.Env(), cache.Text) // interpose reads only the environment
 	}
 	return values, err
+}
+
+// debugDir is the setting of commands that name call sites.
+const debugDir = "debug-dir"
+
+// searchDebugFiles makes commands that have the flag --debug-dir search for debug files there.
+func searchDebugFiles(cmd *cobra.Command) error {
+	if cmd.Flags().Lookup(debugDir) == nil {
+		return nil
+	}
+	values, err := findSettings(cmd.Flags())
+	if err != nil {
+		return usage(err)
+	}
+	if dirs := values.Of(debugDir).Elements(); len(dirs) > 0 {
+		symbolize.SearchFirst(dirs...)
+	}
+	return nil
 }
 
 // settingsThatAgree returns the settings that must be equal on all ranks of a

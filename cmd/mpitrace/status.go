@@ -87,6 +87,7 @@ job, it shows how the job ended, as mpitrace report does.`,
 			return nil
 		},
 	}
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.BoolVar(&o.node, "node", false, "show all your processes on this node that are being recorded")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")

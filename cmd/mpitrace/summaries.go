@@ -21,6 +21,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/placement"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/views"
 	"github.com/mpitrace/mpitrace/internal/views/page"
@@ -97,7 +98,7 @@ func summarize(opened *source.Run, scratch *matrix.Scratch, read time.Time, forP
 			return summaries{}, err
 		}
 		found.jobs = append(found.jobs, s)
-		if j.Size() <= mostPatterned {
+		if n := j.Size(); n >= leastPatterned && n <= mostPatterned {
 			made := patterns.Find(j.Matrices(), j.Size())
 			found.made[s.Run] = &made
 		}
@@ -108,8 +109,44 @@ func summarize(opened *source.Run, scratch *matrix.Scratch, read time.Time, forP
 			found.whole = append(found.whole, j)
 		}
 	}
+	unnamed := unnamedFiles(opened)
+	for _, s := range found.jobs {
+		s.UnnamedFiles, s.Shared = unnamed, sharedFunction(s)
+	}
 	return found, nil
 }
+
+// leastCallers is the number of places that call a function from which on it counts as shared.
+const leastCallers = 3
+
+// sharedFunction returns the function with most of the time in MPI, if many places call it.
+func sharedFunction(s *aggregate.Summary) *aggregate.SharedFunction {
+	site, f := aggregate.LargestFunction(s.CallSites)
+	if site == nil {
+		return nil
+	}
+	if f.Callers = symbolize.Callers(site.Module, site.BuildID, site.Offset); f.Callers < leastCallers {
+		return nil
+	}
+	return &f
+}
+
+// unnamedFiles returns the files in which call sites have no names. It is complete when the jobs
+// were read.
+func unnamedFiles(opened *source.Run) (files []aggregate.UnnamedFile) {
+	for _, e := range opened.UnnamedFiles() {
+		file := aggregate.UnnamedFile{Module: e.Path, Reason: e.Err.Error(), Stripped: e.Stripped}
+		if e.Stripped {
+			file.Package = symbolize.DebugPackage(e.Path)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// leastPatterned is the number of ranks from which on a report looks for patterns: of two ranks,
+// all are the same.
+const leastPatterned = 3
 
 // mostPatterned is the number of ranks up to which a report looks for patterns. With 26
 // neighbours each this takes about a second.
@@ -168,6 +205,10 @@ func summarizeRank(opened *source.Run, scratch *matrix.Scratch, read time.Time, 
 	}
 	if len(found.ranks) == 0 {
 		return summaries{}, missing
+	}
+	unnamed := unnamedFiles(opened)
+	for _, s := range found.ranks {
+		s.UnnamedFiles = unnamed
 	}
 	return found, nil
 }

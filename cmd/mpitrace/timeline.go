@@ -71,6 +71,7 @@ is timeline.png in RUN. Its name goes to stdout.
 			return o.run(cmd, rundir.Dir(run))
 		},
 	}
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to draw to, .png, .svg or .pdf (default: timeline.png in the run directory)")
 	f.DurationVar(&o.From, "from", 0, "start at `TIME` after the first event, such as 1.2s or 350ms")

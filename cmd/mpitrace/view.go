@@ -66,6 +66,7 @@ The command ends with Ctrl-C, or when nobody has looked for an hour.
 		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: onRun(o.run),
 	}
+	registerSettings(cmd, debugDir)
 	f := cmd.Flags()
 	f.IntVar(&o.port, "port", 0, "listen on this `PORT` (default: the system chooses one)")
 	f.StringVar(&o.address, "listen", "127.0.0.1", "listen on this `ADDRESS`; any but 127.0.0.1 and ::1 lets other machines connect")

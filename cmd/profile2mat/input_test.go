@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
+	"github.com/mpitrace/mpitrace/internal/matrices"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -85,8 +86,8 @@ func TestStandardInput(t *testing.T) {
 	}
 	for text, want := range map[string]string{"": "read standard input: nothing in it", "hello": "read standard input: unknown format: give recordings",
 		"ARROW1": "read standard input: "} {
-		if _, _, err := runWith(strings.NewReader(text), "-"); err == nil || !strings.Contains(err.Error(), want) || (exitStatus(err) == 2) != (text == "hello") {
-			t.Errorf("%q: got error %v, exit status %d", text, err, exitStatus(err))
+		if _, _, err := runWith(strings.NewReader(text), "-"); err == nil || !strings.Contains(err.Error(), want) || (matrices.ExitStatus(err) == 2) != (text == "hello") {
+			t.Errorf("%q: got error %v, exit status %d", text, err, matrices.ExitStatus(err))
 		}
 	}
 	damage := fmt.Sprintf("standard input is damaged: byte %d: another recording begins", rec.Len())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording/recordingtest"
 	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/internal/matrices"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/readback"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -112,7 +113,7 @@ func TestExistingFilesAreKept(t *testing.T) {
 	put(t, filepath.Join(dir, "x_avg_external.mat"), "mine")
 	for _, flags := range [][]string{{path}, {path, "--symmetric"}} {
 		_, _, err := runCommand(flags...)
-		if err == nil || !strings.Contains(err.Error(), "x_avg_external.mat exists: ") || exitStatus(err) != 2 {
+		if err == nil || !strings.Contains(err.Error(), "x_avg_external.mat exists: ") || matrices.ExitStatus(err) != 2 {
 			t.Errorf("got error %v", err)
 		}
 	}
@@ -184,7 +185,7 @@ func TestRefusalMakesNoDirectory(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	for _, args := range [][]string{{}, {"--nonsense", "x"}, {"-o"}} {
 		_, _, err := runCommand(args...)
-		if err == nil || exitStatus(err) != 2 {
+		if err == nil || matrices.ExitStatus(err) != 2 {
 			t.Errorf("%q: got error %v", args, err)
 		}
 	}
@@ -221,8 +222,8 @@ func TestRefusals(t *testing.T) {
 		{[]string{arrow, other}, `the files are of different runs ("one" and "two")`, 2},
 	} {
 		_, _, err := runCommand(c.paths...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != c.code {
-			t.Errorf("%q: got error %v and status %d, want %q and %d", c.paths, err, exitStatus(err), c.want, c.code)
+		if err == nil || !strings.Contains(err.Error(), c.want) || matrices.ExitStatus(err) != c.code {
+			t.Errorf("%q: got error %v and status %d, want %q and %d", c.paths, err, matrices.ExitStatus(err), c.want, c.code)
 		}
 	}
 	if files, _ := filepath.Glob(filepath.Join(dir, "*.mat")); len(files) != 0 {
@@ -236,7 +237,7 @@ func TestDamagedInput(t *testing.T) {
 	path := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 2)+"E\t1\t0\t1")
 	const place = "x.prof:8: line ends after 4 of 8 fields"
 	_, _, err := runCommand(path)
-	if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), "--skip-damaged") || exitStatus(err) != 1 {
+	if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), "--skip-damaged") || matrices.ExitStatus(err) != 1 {
 		t.Errorf("got error %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
@@ -364,7 +365,7 @@ func TestExamples(t *testing.T) {
 	put(t, "prof/phase_1.0.prof", rankFile(0, 2))
 	put(t, "prof/phase_1.1.prof", rankFile(1, 2))
 	written := []int{6, 6, 6, 6, 4, 2, 6}
-	for i, line := range strings.Split(examples, "\n") {
+	for i, line := range strings.Split(newCommand().Example, "\n") {
 		var stdin strings.Builder
 		if before, after, piped := strings.Cut(line, " | "); piped {
 			for _, path := range expanded(strings.Fields(before)[1:]) {

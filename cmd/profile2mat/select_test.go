@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/internal/matrices"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -284,7 +285,7 @@ func TestSelectionsThatFail(t *testing.T) {
 	} {
 		out := t.TempDir()
 		_, _, err := runCommand(append(strings.Fields(c.flags), "-o", out, c.path)...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != c.status {
+		if err == nil || !strings.Contains(err.Error(), c.want) || matrices.ExitStatus(err) != c.status {
 			t.Errorf("%s: got error %v, want %s", c.flags, err, c.want)
 		}
 		if left, _ := os.ReadDir(out); len(left) > 0 {

@@ -121,7 +121,7 @@ func (s *sites) frame(f profile.Frame) uint64 {
 
 var (
 	lineLabel  = regexp.MustCompile(`^(?:(.*) )?(\S+):([0-9]+)$`)
-	intoLabel  = regexp.MustCompile(`^(.*)\+0x([0-9a-f]+) \((.*)\)$`)
+	intoLabel  = regexp.MustCompile(`^(after )?(.*?)(?:\+0x([0-9a-f]+))? \(([^()]*)\)$`)
 	addressRef = regexp.MustCompile(`^(?:(.*)\+)?0x([0-9a-f]+)$`)
 )
 
@@ -135,10 +135,12 @@ func parseFrame(label, address string) (f profile.Frame) {
 		f.Function, f.Source = at[1], at[2]
 		f.Line, _ = strconv.Atoi(at[3])
 	} else if at := intoLabel.FindStringSubmatch(label); at != nil {
-		f.Function = at[1]
-		f.Into, _ = strconv.ParseUint(at[2], 16, 64)
+		if f.Function = at[2]; at[1] == profile.After {
+			f.Function, f.Near = "", at[2]
+		}
+		f.Into, _ = strconv.ParseUint(at[3], 16, 64) // 0 without an offset
 		if f.Path == "" {
-			f.Path = at[3]
+			f.Path = at[4]
 		}
 	} else if at := addressRef.FindStringSubmatch(label); at == nil {
 		f.Function = label // as another program named it

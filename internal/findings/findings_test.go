@@ -75,7 +75,7 @@ func TestLoadImbalance(t *testing.T) {
 		// Load balance 8.5/9.4: 0.904. The time in MPI is 6 of 40 s, of which 3.6 s are beyond 0.6 s for each rank.
 		{"nearly", []float64{8.2, 8.2, 9.4, 8.2}, []Finding{{Rule: TimeInMPI, Share: 0.15, Of: OfTime,
 			Call: "Allreduce", Callsite: "step app.c:7", Cause: "most in Allreduce at step app.c:7",
-			Text: "Most is in Allreduce at step app.c:7, 15.0 %. About 9.0 % is waiting in collectives.",
+			Text: "15.0 % is in Allreduce at step app.c:7. About 9.0 % is waiting in collectives.",
 			Try:  "Record who waits for whom with `mpitrace run --trace`."}}},
 		{"balanced", []float64{9.9, 9.9, 9.9, 9.9}, []Finding{}},
 	} {

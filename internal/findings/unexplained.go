@@ -87,10 +87,10 @@ func timeInMPI(j *facts, found []Finding) *Finding {
 		if len(sites) == 0 {
 			f.Call, f.Callsite = c.Call, c.String()
 		}
-		sites = append(sites, fmt.Sprintf("%s%s, %s", at(c), onCommunicator(c), text.Percent(share)))
+		sites = append(sites, fmt.Sprintf("%s is in %s%s.", text.Percent(share), at(c), onCommunicator(c)))
 	}
 	if f.Text = "No call site stands out."; len(sites) > 0 {
-		f.Text = "Most is in " + strings.Join(sites, "; ") + "."
+		f.Text = strings.Join(sites, " ")
 	}
 	f.Text += j.waitingText()
 	f.Try = j.tryTrace()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"slices"
+	"time"
 
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -26,7 +27,7 @@ func Dispatcher(ctx context.Context, mpi *MPI, elsewhere func() (string, error),
 			served = append(served, interpose.DispatchedMPI{MPI: m.Library, Library: lib})
 		}
 	}
-	path, err := buildOrElsewhere(interpose.BuildOptions{CC: compiler(mpi), Log: log}, elsewhere, log,
+	path, err := buildOrElsewhere(interpose.BuildOptions{CC: compiler(mpi), Log: log, Progress: buildProgress(log, time.Now)}, elsewhere, log,
 		func(o interpose.BuildOptions) (string, error) { return interpose.Dispatcher(ctx, o, served) })
 	if err != nil {
 		return "", fmt.Errorf("make the library for all MPIs: %w", err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
@@ -54,12 +55,17 @@ func BuildLibrary(ctx context.Context, mpi *MPI, elsewhere func() (string, error
 		return lib, nil
 	}
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
-	if !interpose.HasPrebuilt(o) {
-		fmt.Fprintf(log, "mpitrace: building the library for %s (first time)…\n", mpi)
+	compiles := !interpose.HasPrebuilt(o)
+	if compiles {
+		fmt.Fprintf(log, "mpitrace: building the library for %s with %s (first time; seconds, or minutes on a busy node)\n", mpi, mpi.CC)
+		o.Progress = buildProgress(log, time.Now)
 	}
 	lib, err := buildOrElsewhere(o, elsewhere, log, func(o interpose.BuildOptions) (string, error) { return interpose.Build(ctx, o) })
 	if err == nil {
 		Remember(mpi) // has no effect without a cache
+		if compiles {
+			fmt.Fprintf(log, "mpitrace: the library is %s\n", lib)
+		}
 	}
 	return lib, err
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 )
@@ -175,4 +176,27 @@ func flux() *optionArity {
 		time-limit urgency wait-event`)
 	o.wdir = []string{"cwd"}
 	return o
+}
+
+// LauncherWith returns a launcher that has an option of this name, without dashes: one that is in
+// PATH if possible. It returns "" if no launcher is known to have it.
+func LauncherWith(option string) string {
+	var found []string
+	for _, l := range []struct {
+		options *optionArity
+		names   []string
+	}{
+		{openMPIOptions, []string{"mpirun", "mpiexec"}}, {hydraOptions, []string{"mpiexec", "mpirun"}},
+		{slurmOptions, []string{"srun"}}, {fluxOptions, []string{"flux run"}},
+	} {
+		if _, known := l.options.arity[option]; known {
+			found = append(found, l.names...)
+		}
+	}
+	for _, name := range found {
+		if _, err := exec.LookPath(strings.Fields(name)[0]); err == nil {
+			return name
+		}
+	}
+	return strings.Join(found[:min(len(found), 1)], "")
 }

@@ -87,6 +87,15 @@ func (c *RecordedCommand) Run(s Streams) (Status, error) {
 // reports whether it did.
 func (c *RecordedCommand) Discard() bool { return c.Dir.Discard(c.NewDir) }
 
+// DiscardEmpty removes the run directory after a command that recorded nothing,
+// so that the corrected command can use its name, and reports whether it did.
+// The directory stays if the command succeeded and passed the library on by the
+// environment: what it started, such as a batch job, may be recorded later.
+func (c *RecordedCommand) DiscardEmpty(status Status) bool {
+	later := status.Code == 0 && c.Command.Reason != ""
+	return !later && len(c.Info.Lost) == 0 && c.Discard()
+}
+
 // NotStarted returns the reason if the command failed because none of its
 // programs exists on this node, else nil.
 func (c *RecordedCommand) NotStarted(status Status) error {

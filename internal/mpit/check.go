@@ -22,7 +22,7 @@ func (l *Catalogue) CVar(name string) (*CVar, error) {
 	for i := range l.CVars {
 		names = append(names, l.CVars[i].Name)
 	}
-	if near := closest(name, names); len(near) > 0 {
+	if near := text.Closest(name, names); len(near) > 0 {
 		return nil, fmt.Errorf("no control variable is named %s: is it %s?", name, strings.Join(near, ", "))
 	}
 	return nil, fmt.Errorf("no control variable is named %s: mpitrace vars lists them", name)
@@ -181,33 +181,4 @@ func (e *Enum) refuse(text string) error {
 		names = append(names, "…")
 	}
 	return fmt.Errorf("%q is not a value of this variable: %s", text, strings.Join(names, ", "))
-}
-
-// suggestions is the number of names that an error suggests.
-const suggestions = 3
-
-// closest returns names that are similar to a name that does not exist: those that differ in few
-// letters or, if there are none, those that contain it.
-func closest(name string, names []string) []string {
-	type candidate struct {
-		name string
-		far  int
-	}
-	var found []candidate
-	lower := strings.ToLower(name)
-	for _, n := range names {
-		far := text.Distance(lower, strings.ToLower(n))
-		switch {
-		case far <= min(max(2, len(name)/5), len(name)/3):
-			found = append(found, candidate{n, far})
-		case lower != "" && strings.Contains(strings.ToLower(n), lower):
-			found = append(found, candidate{n, len(name) + far})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
-	var out []string
-	for _, c := range found[:min(len(found), suggestions)] {
-		out = append(out, c.name)
-	}
-	return out
 }

@@ -349,27 +349,39 @@ func (s *stencil) reach() (low, high []int) {
 // regularOffsets returns all offsets within limits that differ from 0 in at most k
 // dimensions; nil if one of them is not chosen.
 func regularOffsets(low, high []int, most, k int, chosen map[[mostLinked]int]bool) (out [][]int) {
-	offset, complete := make([]int, len(low)), true
+	from, to := slices.Clone(low), slices.Clone(high)
+	for i := range from {
+		from[i], to[i] = max(from[i], -most), min(to[i], most)
+	}
+	complete := true
+	eachOffsetWithin(from, to, func(offset []int) {
+		if n := linked(offset); n > 0 && n <= k {
+			out = append(out, slices.Clone(offset))
+			complete = complete && chosen[keyOf(offset)]
+		}
+	})
+	if !complete {
+		return nil
+	}
+	return out
+}
+
+// eachOffsetWithin visits all offsets from low to high in each dimension.
+func eachOffsetWithin(low, high []int, visit func(offset []int)) {
+	offset := make([]int, len(low))
 	var next func(i int)
 	next = func(i int) {
 		if i == len(low) {
-			if n := linked(offset); n > 0 && n <= k {
-				out = append(out, slices.Clone(offset))
-				complete = complete && chosen[keyOf(offset)]
-			}
+			visit(offset)
 			return
 		}
-		for d := max(low[i], -most); d <= min(high[i], most); d++ {
+		for d := low[i]; d <= high[i]; d++ {
 			offset[i] = d
 			next(i + 1)
 		}
 		offset[i] = 0
 	}
 	next(0)
-	if !complete {
-		return nil
-	}
-	return out
 }
 
 func distance(offset []int) (sum int) {

@@ -80,8 +80,12 @@ func (p *parts) allToAll(m *matrix.Matrix) {
 		return
 	}
 	c := Component{Kind: AllToAll, Size: p.ranks, Groups: 1, Stride: 1}
+	cube := p.cube(m)
+	if cube != nil {
+		c = *cube
+	}
 	uniform := p.pairs == all && uniformDense*p.withLeast >= p.pairs && p.weight(p.least) > 0
-	if uniform && p.ranks >= leastRanks && p.pairs-p.withLeast <= mostPairs {
+	if uniform && cube == nil && p.pairs-p.withLeast <= mostPairs {
 		p.base = p.least
 	} else {
 		p.base = matrix.Volume{Bytes: math.MaxUint64, Messages: math.MaxUint64}
@@ -107,7 +111,7 @@ func (p *parts) finish() Part {
 		c := &out.Components[i]
 		out.Residual.Subtract(c.Volume)
 		c.Share = float64(p.weight(c.Volume)) / total
-		c.Text = c.text()
+		c.Text = c.text(p.ranks)
 	}
 	out.ResidualShare = float64(p.weight(out.Residual)) / total
 	slices.SortStableFunc(out.Components, func(a, b Component) int {

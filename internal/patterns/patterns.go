@@ -99,8 +99,8 @@ const (
 	leastFresh = 64      // at least one in so many pairs of a component is in no earlier component
 	mostParts  = 16      // largest number of components of one matrix: the bits of graph.cover
 	mostPairs  = 1 << 23 // largest number of pairs that are held in memory: 38 bytes each
-	// with fewer ranks, only all-to-all is searched for, because all patterns look alike
-	leastRanks = 4
+	// with fewer ranks there are no patterns, because all look alike
+	leastRanks = 3
 	// a hypercube of all ranks is a stencil up to so many dimensions, and a butterfly beyond
 	mostCube   = 3
 	mostLinked = 4    // dimensions of a stencil
@@ -125,8 +125,11 @@ const (
 // each other, without the group patterns of collectives.
 func Of(m *matrix.Matrix, ranks int) Part {
 	p := newParts(m, ranks)
+	if ranks < leastRanks {
+		return p.finish()
+	}
 	p.allToAll(m)
-	if ranks >= leastRanks && !p.part.TooLarge {
+	if !p.part.TooLarge {
 		p.search(m)
 	}
 	return p.finish()

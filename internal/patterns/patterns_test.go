@@ -3,6 +3,7 @@ package patterns
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -300,16 +301,16 @@ func TestCollectives(t *testing.T) {
 		bytes[c.Text] = c.Bytes
 	}
 	wantBytes := map[string]uint64{
-		"all-to-all of 27 ranks":      100 * 8 * 27 * 26,
-		"all-to-all in 9 groups of 3": 20 * 16 * 27 * 2,
-		"all-to-all in 3 groups of 9": 5 * 64 * 27 * 8,
+		"every rank sends to every rank": 100 * 8 * 27 * 26,
+		"all-to-all in 9 groups of 3":    20 * 16 * 27 * 2,
+		"all-to-all in 3 groups of 9":    5 * 64 * 27 * 8,
 	}
 	if diff := cmp.Diff(wantBytes, bytes); diff != "" || got.Total != matrix.Volume(j.TotalColl()) {
 		t.Errorf("-want +got:\n%s\ntotal %+v, want %+v", diff, got.Total, j.TotalColl())
 	}
 }
 
-// TestSmallJobs finds nothing but all-to-all in jobs whose patterns all look alike.
+// TestSmallJobs finds nothing in jobs of two ranks, whose patterns all look alike.
 func TestSmallJobs(t *testing.T) {
 	v := matrix.Volume{Bytes: 10, Messages: 1}
 	matrixOf := func(pairs ...matrix.Pair) *matrix.Matrix {
@@ -329,8 +330,9 @@ func TestSmallJobs(t *testing.T) {
 		{matrixOf(), 5, nil, 0},
 		{matrixOf(matrix.Pair{From: 0, To: 0}), 1, []string{"ranks to themselves"}, 0},
 		{matrixOf(matrix.Pair{From: 0, To: 1}), 2, nil, 10},
-		{matrixOf(matrix.Pair{From: 0, To: 1}, matrix.Pair{From: 1, To: 0}), 2, []string{"all-to-all of 2 ranks"}, 0},
-		{matrixOf(matrix.Pair{From: 0, To: 1}, matrix.Pair{From: 1, To: 2}, matrix.Pair{From: 2, To: 0}), 3, nil, 30},
+		{matrixOf(matrix.Pair{From: 0, To: 1}, matrix.Pair{From: 1, To: 0}), 2, nil, 20},
+		{matrixOf(matrix.Pair{From: 0, To: 1}, matrix.Pair{From: 1, To: 2}, matrix.Pair{From: 2, To: 0}), 3, []string{"ring of 3, to higher ranks"}, 0},
+		{matrixOf(matrix.Pair{From: 0, To: 2}, matrix.Pair{From: 2, To: 1}, matrix.Pair{From: 1, To: 0}), 3, []string{"ring of 3, to lower ranks"}, 0},
 	} {
 		p := Of(test.m, test.ranks)
 		var got []string
@@ -354,6 +356,43 @@ func TestResidual(t *testing.T) {
 	}
 }
 
+// halo is the exchange of the borders of cubes of n points in each dimension on a grid of 2 ranks in
+// each: n² points across a face, n across an edge, and one across a corner.
+type halo struct {
+	synth.Graph   // nil: only Between is used
+	dimensions, n int
+}
+
+func (h halo) Between(from, to int) synth.Volume {
+	apart := bits.OnesCount(uint(from ^ to))
+	if apart == 0 {
+		return synth.Volume{}
+	}
+	points := 1
+	for range h.dimensions - apart {
+		points *= h.n
+	}
+	return synth.Volume{Bytes: uint64(8 * points), Messages: 1}
+}
+
+// All-to-all whose volumes are by chance is no cube.
+func TestNoCube(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		m := new(matrix.Matrix)
+		for from := range 8 {
+			for to := range 8 {
+				if from != to {
+					m.Add(matrix.Pair{From: from, To: to}, matrix.Volume{Bytes: 1 + uint64(random.IntN(1000)), Messages: 1})
+				}
+			}
+		}
+		if p := Of(m, 8); p.Components[0].Text != "every rank sends to every rank" {
+			t.Errorf("%+v", p.Components)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	for _, test := range []struct {
 		ranks int
@@ -370,10 +409,21 @@ func TestText(t *testing.T) {
 		{16, synth.Butterfly{Exchange: one, Ranks: 16, Bits: 4}, "butterfly: ranks r and r xor 1, 2, 4 and 8"},
 		{24, synth.Transpose{Exchange: one, Rows: 4, Columns: 6}, "transpose 4 × 6"},
 		{16, synth.Tree{Exchange: one, Ranks: 16, Up: true}, "binomial tree to rank 0"},
-		{4, synth.Butterfly{Exchange: one, Ranks: 4, Bits: 2}, "2-D stencil 2 × 2, 4 neighbours, not periodic"},
+		{4, synth.Butterfly{Exchange: one, Ranks: 4, Bits: 2}, "2 × 2 stencil: sides"},
 		{4, synth.Cart{Exchange: one, Grid: []int{4}, Periodic: yes(1), Offsets: synth.Faces(1)}, "1-D stencil 4, 2 neighbours, periodic"},
 		{16, synth.Master{Exchange: one, Ranks: 16, Master: 3, From: true}, "rank 3 to all others"},
-		{8, synth.Butterfly{Exchange: one, Ranks: 8, Bits: 3}, "3-D stencil 2 × 2 × 2, 6 neighbours, not periodic"},
+		{8, synth.Groups{Exchange: one, Ranks: 8, Size: 8, Stride: 1}, "every rank sends to every rank"},
+		{3, synth.Groups{Exchange: one, Ranks: 3, Size: 3, Stride: 1}, "every rank sends to every rank"},
+		{3, synth.Cart{Exchange: one, Grid: []int{3}, Periodic: no(1), Offsets: [][]int{{1}}}, "1-D sweep 3, to higher ranks"},
+		{3, synth.Cart{Exchange: one, Grid: []int{3}, Periodic: no(1), Offsets: synth.Faces(1)}, "1-D stencil 3, 2 neighbours, not periodic"},
+		{3, synth.Master{Exchange: one, Ranks: 3, Master: 2, To: true}, "all others to rank 2"},
+		{7, synth.Cart{Exchange: one, Grid: []int{7}, Periodic: yes(1), Offsets: [][]int{{1}}}, "ring of 7, to higher ranks"},
+		{16, synth.Master{Exchange: one, Ranks: 16, To: true, From: true}, "master-worker: rank 0 and all others"},
+		{15, synth.Tree{Exchange: one, Ranks: 15, Arity: 2, Down: true, Up: true}, "2-ary tree of rank 0, both ways"},
+		{8, halo{dimensions: 3, n: 10}, "2 × 2 × 2 stencil: faces, edges, corners"},
+		{4, halo{dimensions: 2, n: 10}, "2 × 2 stencil: sides, corners"},
+		{8, halo{dimensions: 3, n: 1}, "every rank sends to every rank"}, // of one point, nothing shows a grid
+		{8, synth.Butterfly{Exchange: one, Ranks: 8, Bits: 3}, "2 × 2 × 2 stencil: faces"},
 	} {
 		p := Of(matrixOf(test.ranks, test.graph), test.ranks)
 		if len(p.Components) != 1 || p.Components[0].Text != test.want {

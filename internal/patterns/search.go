@@ -186,7 +186,9 @@ func (g *graph) masters(try func(shape)) {
 	}
 	slices.SortStableFunc(full, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
 	for _, r := range full[:min(len(full), mostMasters)] {
-		try(hub{g.ranks, r, true, true})
+		if g.ranks > 3 || r != 1 { // a chain of 3 ranks
+			try(hub{g.ranks, r, true, true})
+		}
 		try(hub{g.ranks, r, true, false})
 		try(hub{g.ranks, r, false, true})
 	}

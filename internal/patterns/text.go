@@ -9,12 +9,15 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// text describes a component.
-func (c *Component) text() string {
+// text describes a component of a job of some ranks.
+func (c *Component) text(ranks int) string {
 	switch c.Kind {
 	case Self:
 		return "ranks to themselves"
 	case AllToAll:
+		if c.Size == ranks && c.Groups == 1 {
+			return "every rank sends to every rank"
+		}
 		return c.allToAllText()
 	case MasterWorker:
 		return map[TreeDirection]string{
@@ -60,8 +63,30 @@ func (c *Component) transposeText() string {
 	return words
 }
 
+// sides names the neighbours in the numbers of dimensions, by those of the grid.
+var sides = [][]string{2: {1: "sides", "corners"}, 3: {1: "faces", "edges", "corners"}}
+
+// cubeText describes a stencil on a grid of 2 ranks in each dimension, in which no rank has as many
+// neighbours as there are offsets. It returns "" for other components.
+func (c *Component) cubeText() string {
+	n := len(c.Grid)
+	if c.Kind != Stencil || n < 2 || n >= len(sides) || slices.Min(c.Grid) != 2 || slices.Max(c.Grid) != 2 {
+		return ""
+	}
+	var words []string
+	for d := 1; d <= n; d++ {
+		if slices.ContainsFunc(c.Offsets, func(o []int) bool { return linked(o) == d }) {
+			words = append(words, sides[n][d])
+		}
+	}
+	return product(c.Grid) + " stencil: " + strings.Join(words, ", ")
+}
+
 // stencilText describes a stencil, a ring or a sweep.
 func (c *Component) stencilText() string {
+	if words := c.cubeText(); words != "" {
+		return words
+	}
 	var dims []string
 	for i, w := range c.Width {
 		if w > 0 {

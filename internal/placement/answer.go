@@ -239,7 +239,7 @@ func (q *Question) largestFlow(o Order) NodeFlow {
 			}
 		}
 	}
-	name := q.Topology.nodeNames()
+	name := q.Topology.NodeNames()
 	return NodeFlow{name[largest.From], name[largest.To], q.By.Of(largest.Volume)}
 }
 
@@ -311,9 +311,9 @@ func (t *Topology) nodeCount() int {
 	return 1
 }
 
-// nodeNames returns the names of the nodes: their hosts or, if the topology names none,
+// NodeNames returns the names of the nodes: their hosts or, if the topology names none,
 // "node 0", "node 1" and so on.
-func (t *Topology) nodeNames() []string {
+func (t *Topology) NodeNames() []string {
 	names := make([]string, t.nodeCount())
 	for i := range names {
 		names[i] = fmt.Sprintf("%s %d", NodeLevel, i)
@@ -349,7 +349,7 @@ func (t *Topology) placed(o Order) []NodeRanks {
 		ranks[node] = append(ranks[node], r)
 	}
 	out := []NodeRanks{}
-	for node, name := range t.nodeNames() {
+	for node, name := range t.NodeNames() {
 		if len(ranks[node]) > 0 {
 			out = append(out, NodeRanks{name, profile.RankSetOf(ranks[node]...)})
 		}

@@ -51,6 +51,7 @@ func (h *Heatmap) drawFrame(l *layout, p pen) {
 	d.write("receiving "+h.axis(), left+side/2, margin+titleSize+3*gap+0.8*textSize, atMiddle)
 	d.writeUpright("sending "+h.axis(), margin+0.8*textSize, top+side/2, atMiddle)
 	d.grid()
+	d.borders(h.Borders, h.PerBin)
 	d.box(l.left, l.top, l.side(), l.side())
 	d.rowTicks(l.rows, l.left, l.top)
 	d.columnTicks()
@@ -73,6 +74,21 @@ func (d *drawing) captionBelow(lines []string, top float64) {
 
 func (h *Heatmap) axis() string    { return printable(h.AxisName) }
 func (h *Heatmap) barName() string { return printable(h.Quantity) + ", log scale" }
+
+// borders draws lines between the groups of lines that begin at these lines.
+func (d *chartFrame) borders(firsts []int, perBin int) {
+	for _, first := range firsts {
+		at := float64(first*d.cell/perBin) - 0.5
+		for _, line := range []struct {
+			color color.RGBA
+			off   float64
+		}{{nothing, -1}, {nothing, 1}, {ink, 0}} { // seen between dark cells, too
+			x, y := float64(d.left)+at+line.off, float64(d.top)+at+line.off
+			d.line(line.color, x, float64(d.top), x, float64(d.top+d.side()))
+			d.line(line.color, float64(d.left), y, float64(d.left+d.side()), y)
+		}
+	}
+}
 
 // grid draws lines between the cells if the cells are large enough.
 func (d *chartFrame) grid() {

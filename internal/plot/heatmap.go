@@ -52,6 +52,9 @@ type Heatmap struct {
 	AxisName string   // the name of one line: "rank", "node", "block of 8 ranks"
 	Labels   []string // names of all N lines; nil if lines are named by their number
 
+	// Borders are the lines at which a group of lines begins, such as the ranks of the next node.
+	Borders []int
+
 	// Note returns text that the SVG tooltip of a cell adds to the value, such
 	// as "12 messages". It may be nil.
 	Note func(from, to int) string

@@ -242,3 +242,18 @@ func benchmark(b *testing.B, name string) {
 		testenv.NoError(b, Write(io.Discard, name, h))
 	}
 }
+
+// A border is a dark line in front of the first row and column of a group.
+func TestBorders(t *testing.T) {
+	h := ranks(matrix(4, func(from, to int) float64 { return 1000 }))
+	h.Borders = []int{2}
+	l, img := h.layout(sans()), h.raster()
+	for cell := 1; cell < 4; cell++ {
+		at := cell*l.cell - 1
+		for _, p := range [][2]int{{l.left + at, l.top + l.cell/2}, {l.left + l.cell/2, l.top + at}} {
+			if r, g, b, _ := img.At(p[0], p[1]).RGBA(); (r|g|b)>>8 < 0x40 != (cell == 2) {
+				t.Errorf("cell %d: the pixel at %v is %x %x %x", cell, p, r>>8, g>>8, b>>8)
+			}
+		}
+	}
+}

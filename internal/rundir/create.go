@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -71,9 +72,10 @@ func (e *ExistsError) Error() string {
 }
 
 // CreateAt makes the run directory that the user named. It returns an
-// *ExistsError if there is already a run in it. If several processes call it at
-// the same time for one directory, only the one that makes the directory of
-// recordings succeeds.
+// *ExistsError if there is already a run in it. A run that has ended and
+// recorded nothing is replaced. If several processes call it at the same time
+// for one directory, only the one that makes the directory of recordings, or
+// removes the run.json of the replaced run, succeeds.
 func CreateAt(path string) (Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -84,7 +86,11 @@ func CreateAt(path string) (Dir, error) {
 		return "", err
 	}
 	if d.Used() {
-		return "", &ExistsError{path, true}
+		if !d.endedEmpty() || os.Remove(d.Info()) != nil {
+			return "", &ExistsError{path, d.Used()}
+		}
+		d.removeNotes()
+		return d, d.prepare()
 	}
 	err = makeDirectory(d.Recordings(), os.Mkdir)
 	if errors.Is(err, fs.ErrExist) {
@@ -96,12 +102,37 @@ func CreateAt(path string) (Dir, error) {
 	return d, nil
 }
 
+// endedEmpty reports whether the directory has a run that has ended and of which
+// nothing was recorded or lost. It needs the directory of recordings: without it,
+// whoever comes after run.json was removed could make it.
+func (d Dir) endedEmpty() bool {
+	info, err := d.ReadInfo()
+	return err == nil && d.Foreign() == nil && info.ExitStatus != nil && len(info.Lost) == 0 && !d.mayHaveRecordings() && Exists(d.Recordings()) && !Exists(d.Profile())
+}
+
+// mayHaveRecordings reports whether there is, or may be, a recording of any
+// process, here or on another node.
+func (d Dir) mayHaveRecordings() bool {
+	recordings, err := d.RecordingFiles()
+	return err != nil || len(recordings)+len(d.TracedRecordings())+len(d.physicalFiles())+len(d.Uncollected()) > 0
+}
+
+// removeNotes removes the notes about processes that were not recorded here.
+func (d Dir) removeNotes() {
+	entries, _ := os.ReadDir(d.Recordings())
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), wrongMPISuffix) || strings.HasSuffix(e.Name(), nestedSuffix) {
+			os.Remove(filepath.Join(d.Recordings(), e.Name()))
+		}
+	}
+}
+
 // Discard removes the files of a run that recorded nothing. It removes the
 // directory itself only if made is true. It does nothing and returns false if
-// there is, or may be, a recording of any process, here or on another node.
+// there is, or may be, a recording of any process, or a note about one that was
+// not recorded, which the report shows.
 func (d Dir) Discard(made bool) bool {
-	recordings, err := d.RecordingFiles()
-	if err != nil || len(recordings)+len(d.TracedRecordings())+len(d.physicalFiles())+len(d.Uncollected()) > 0 {
+	if d.mayHaveRecordings() {
 		return false
 	}
 	if os.Remove(d.Recordings()) != nil { // not empty

@@ -61,11 +61,48 @@ func TestCreateAt(t *testing.T) {
 	}
 }
 
+// A run of which nothing was recorded is replaced once it has ended, and only then.
+func TestCreateAtEmptyRun(t *testing.T) {
+	for _, test := range []struct {
+		name, info, file string
+		replaced         bool
+	}{
+		{"ended", `{"exit_status":1}`, "", true},
+		{"ended, with a note", `{"exit_status":0}`, "recordings/h-1-2.wrong-mpi", true},
+		{"not ended", `{}`, "", false},
+		{"lost", `{"exit_status":1,"lost":["h-1-2.rec"]}`, "", false},
+		{"on another node", `{"exit_status":1,"spool":"/tmp/s","uncollected":["n1:/tmp/s/h-1-2.rec"]}`, "", false},
+		{"recorded", `{"exit_status":1}`, "recordings/h-1-2.rec", false},
+		{"only merged files are left", `{"exit_status":0}`, "profile.arrow", false},
+	} {
+		dir := t.TempDir()
+		testenv.Mkdir(t, Dir(dir).Recordings())
+		testenv.WriteFile(t, filepath.Join(dir, "run.json"), test.info)
+		if test.file != "" {
+			testenv.WriteFile(t, filepath.Join(dir, test.file), "")
+		}
+		d, err := CreateAt(dir)
+		if (err == nil) != test.replaced {
+			t.Errorf("%s: got %v", test.name, err)
+		}
+		if entries, _ := os.ReadDir(d.Recordings()); test.replaced && len(entries) > 0 {
+			t.Errorf("%s: %v is left", test.name, entries)
+		}
+		if Exists(filepath.Join(dir, "run.json")) == test.replaced {
+			t.Errorf("%s: run.json of the earlier run: %v", test.name, !test.replaced)
+		}
+	}
+}
+
 // TestCreateAtOnce checks that one of many processes that ask for a directory
 // at the same time gets it.
 func TestCreateAtOnce(t *testing.T) {
-	for range 50 {
+	for round := range 50 {
 		dir := filepath.Join(t.TempDir(), "run")
+		if round%2 == 1 {
+			testenv.Mkdir(t, Dir(dir).Recordings())
+			testenv.WriteFile(t, filepath.Join(dir, "run.json"), `{"exit_status":1}`)
+		}
 		const users = 16
 		results := make(chan error, users)
 		begin := make(chan struct{})

@@ -101,6 +101,10 @@ var List = []Setting{
 		Name: "no-report", Syntax: "on|off", Default: "off", Check: onOff, Switch: true,
 		Summary: "do not print the summary after the run",
 	}, {
+		Name: "debug-dir", Syntax: "DIR,...", Empty: "none", Check: something, Separator: ",",
+		Summary: "search for the debug files of programs and libraries in these directories first, then in /usr/lib/debug",
+		Details: "A debug file has the names and lines of call sites in a stripped file. It is found by build-id (DIR/.build-id/ab/cdef.debug) or by name (DIR/app.debug, DIR/path/of/app.debug), and used only if it belongs to the file.",
+	}, {
 		Name: "cache", Syntax: "DIR", Empty: "none", Check: textOf, NoFlag: true,
 		Summary: "the directory for built libraries; by default mpitrace in $XDG_CACHE_HOME or ~/.cache",
 		Details: "No other user may be able to write to it, and its path must not contain a blank or a colon.",

@@ -129,14 +129,8 @@ func Named(name string) *Setting {
 
 // Unknown returns the error for a name that is not a setting.
 func Unknown(name string) error {
-	best, least := "", 3 // a name that differs in 3 letters or more is another name
-	for i := range List {
-		if d := text.Distance(strings.ToLower(name), List[i].Name); d < least {
-			best, least = List[i].Name, d
-		}
-	}
-	if best != "" {
-		return fmt.Errorf("there is no setting %q: did you mean %s?", name, best)
+	if best := text.Closest(name, Names()); len(best) > 0 {
+		return fmt.Errorf("there is no setting %q: did you mean %s?", name, best[0])
 	}
 	return fmt.Errorf("there is no setting %q: `mpitrace config` lists them", name)
 }

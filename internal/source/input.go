@@ -66,7 +66,7 @@ func (r *Run) openFiles(paths []string, folder bool, o *Options) error {
 	files := formats.Files(paths)
 	switch {
 	case format.Name == "prof" && !o.Traffic:
-		return rundir.InputErrorf("read %s: it holds traffic between ranks only: profile2mat makes matrices of it", paths[0])
+		return rundir.InputErrorf("read %s: it holds traffic between ranks only: mpitrace matrix makes matrices of it", paths[0])
 	case format.Name == "prof" && folder:
 		r.flows.phases = phasesOf(paths)
 		return nil

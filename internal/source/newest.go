@@ -62,7 +62,7 @@ func byStart(dir string) ([]startedRun, error) {
 	}
 	switch others := len(found) - len(runs); {
 	case len(found) == 0:
-		return nil, rundir.InputErrorf("no run is named, and %s has no run directory: name one, or go to where mpitrace run was started", named(dir))
+		return nil, rundir.InputErrorf("no run is named, and %s has no run directory: name one, go to where mpitrace run was started, or record one: mpitrace run -- mpirun -n 4 ./app", named(dir))
 	case len(runs) == 0:
 		return nil, rundir.InputErrorf("no run is named, and %s has no run of yours, only %s of other users, such as %s: name one", named(dir), text.CountOf(others, "run"), found[0])
 	}

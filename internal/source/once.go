@@ -14,9 +14,9 @@ import (
 type oncePass struct {
 	mutex   sync.Mutex
 	sites   symbolize.Sites
-	symbols profile.Symbols // of all places found so far; an empty name if none was found
-	failed  map[string]bool // texts of errs
-	errs    []error         // of files whose call sites stay addresses
+	symbols profile.Symbols        // of all places found so far; an empty name if none was found
+	failed  map[string]bool        // texts of errs
+	errs    []*symbolize.FileError // of files whose call sites stay addresses
 	damage  DamageList
 }
 
@@ -153,8 +153,19 @@ func (r *Run) Names() profile.Symbols {
 	return maps.Clone(r.once.symbols)
 }
 
-// Unnamed returns the errors of files whose call sites stay addresses, as far as known.
-func (r *Run) Unnamed() []error {
+// Unnamed returns the errors of files whose call sites stay addresses, as far as known. Files
+// that merely have no symbols are no errors.
+func (r *Run) Unnamed() (errs []error) {
+	for _, e := range r.UnnamedFiles() {
+		if !e.Stripped {
+			errs = append(errs, e)
+		}
+	}
+	return errs
+}
+
+// UnnamedFiles says of files why their call sites have no names, as far as known.
+func (r *Run) UnnamedFiles() []*symbolize.FileError {
 	if r.once == nil {
 		return r.unnamed
 	}

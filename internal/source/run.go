@@ -23,14 +23,14 @@ type Run struct {
 	Traced Traced     // result of Merge
 
 	damaged DamageList
-	unnamed []error        // of files whose call sites stay addresses
-	lacks   string         // see Lacks
-	tables  profile.Source // of tables that are not divided into jobs
-	flows   flows          // .prof files, which have no profiles
-	base    string         // start of the names of matrices
-	several bool           // whether several files were given
-	copied  string         // path of a copy of a stream
-	close   func()         // removes the copy, or closes the stream
+	unnamed []*symbolize.FileError // of files whose call sites stay addresses
+	lacks   string                 // see Lacks
+	tables  profile.Source         // of tables that are not divided into jobs
+	flows   flows                  // .prof files, which have no profiles
+	base    string                 // start of the names of matrices
+	several bool                   // whether several files were given
+	copied  string                 // path of a copy of a stream
+	close   func()                 // removes the copy, or closes the stream
 
 	kinds   map[memberKey]*memberKind
 	Folds   profile.Folds

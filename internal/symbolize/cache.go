@@ -43,7 +43,7 @@ func (c *CachedSites) Names() profile.Symbols {
 	all, _ := c.sites.Symbols(c.cache.found)
 	names := profile.Symbols{}
 	for place := range c.sites.Places() {
-		if name := all[place]; name != (profile.Symbol{}) {
+		if name := all[place]; name.Function != "" || name.Line > 0 {
 			names[place] = name
 		}
 		c.cache.found[place] = all[place]

@@ -18,7 +18,7 @@ var errEndless = errors.New("debug information without end")
 
 // dwarfNames finds the function and line of the calls with these return
 // addresses, which are sorted.
-func (f *elfFile) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
+func (f *elfFile) dwarfNames(addresses []uint64) (map[uint64]lineSymbol, error) {
 	defer f.release()
 	s, err := f.scan()
 	if s == nil || err != nil {
@@ -30,18 +30,41 @@ func (f *elfFile) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, err
 		}
 	}
 	err = s.units()
-	out := map[uint64]profile.Symbol{}
+	out := map[uint64]lineSymbol{}
 	for call, line := range s.lines {
 		symbol := profile.Symbol{Line: line.Line}
 		if line.File != nil {
 			symbol.Source = shortened(line.File.Name)
 		}
-		if at, ok := s.functions[call]; ok {
+		at, known := s.functions[call]
+		if known {
 			symbol.Function = shortened(s.nameOf(at))
 		}
-		out[call+1] = symbol
+		// The symbol table names the function into which others were inlined.
+		out[call+1] = lineSymbol{symbol, s.split[call] || known && symbol.Function == "" && s.isInlined(at)}
 	}
 	return out, err
+}
+
+// lineSymbol is what DWARF tells of a call. The function is hidden if it may have been inlined, and
+// its name is in a file that is not read: the .dwo file of split DWARF, or the file of dwz -m.
+type lineSymbol struct {
+	profile.Symbol
+	hidden bool
+}
+
+// isSplit reports whether the functions of a unit are in another file.
+func isSplit(unit *dwarf.Entry) bool {
+	const gnuName = dwarf.Attr(0x2130) // before DWARF 5
+	return unit.Tag == dwarf.TagSkeletonUnit || unit.Val(dwarf.AttrDwoName) != nil || unit.Val(gnuName) != nil
+}
+
+// isInlined reports whether the entry at an offset is an inlined function.
+func (s *dwarfScan) isInlined(at dwarf.Offset) bool {
+	r := s.data.Reader()
+	r.Seek(at)
+	e, err := r.Next()
+	return err == nil && e != nil && e.Tag == dwarf.TagInlinedSubroutine
 }
 
 // scan reads the debug sections that are needed. It returns nil if there is no
@@ -83,7 +106,7 @@ func (f *elfFile) scan() (s *dwarfScan, err error) {
 		}
 	}
 	return &dwarfScan{data: data, size: len(info), last: dwarf.Offset(last), line: line, files: lineFiles{order: f.ByteOrder, str: str, line: five["line_str"]},
-		lines: map[uint64]dwarf.LineEntry{}, functions: map[uint64]dwarf.Offset{}}, err
+		lines: map[uint64]dwarf.LineEntry{}, functions: map[uint64]dwarf.Offset{}, split: map[uint64]bool{}}, err
 }
 
 // maxShown is the length in bytes of the longest name or path that is kept.
@@ -102,6 +125,7 @@ type dwarfScan struct {
 	calls     []uint64     // addresses to find, sorted
 	lines     map[uint64]dwarf.LineEntry
 	functions map[uint64]dwarf.Offset // the innermost function that contains each address
+	split     map[uint64]bool         // the addresses in units whose functions are in another file
 	rows      int
 }
 
@@ -123,6 +147,11 @@ func (s *dwarfScan) units() error {
 		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
 			here = s.inside(s.calls, e)
 			if len(here) > 0 {
+				if isSplit(e) {
+					for _, call := range here {
+						s.split[call] = true
+					}
+				}
 				if err := s.readLines(e, here); err != nil {
 					return err
 				}

@@ -102,22 +102,31 @@ func (f *elfFile) buildIDIn(r io.ReaderAt, size uint64) string {
 	return ""
 }
 
-// debugPaths returns where the debug file may be: below debugDir by build-id,
-// and, under the name that the file gives, next to the file and below debugDir.
-func debugPaths(own *elfFile, buildID, debugDir string) []string {
+// debugPaths returns where the debug file of a module may be: below the debugDirs by
+// build-id, and, under the name that the file gives, next to the file, and in and
+// below the debugDirs. In these it may also have the module's own name.
+func (m *moduleAddresses) debugPaths(own *elfFile, debugDirs []string) []string {
 	var out []string
-	if len(buildID) > 2 {
-		out = append(out, filepath.Join(debugDir, ".build-id", buildID[:2], buildID[2:]+".debug"))
-	}
-	if own == nil {
-		return out
-	}
-	if name, _, ok := own.debugLink(); ok {
-		dir := filepath.Dir(own.path)
-		if real, err := filepath.EvalSymlinks(own.path); err == nil {
-			dir = filepath.Dir(real)
+	for _, dir := range debugDirs {
+		if id := m.buildID; len(id) > 2 {
+			out = append(out, filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
 		}
-		out = append(out, filepath.Join(dir, name), filepath.Join(dir, ".debug", name), filepath.Join(debugDir, dir, name))
+	}
+	names := []string{filepath.Base(m.path) + ".debug", filepath.Base(m.path)}
+	beside := filepath.Dir(m.path)
+	if own != nil {
+		if real, err := filepath.EvalSymlinks(own.path); err == nil {
+			beside = filepath.Dir(real)
+		}
+		if name, _, ok := own.debugLink(); ok {
+			names = append([]string{name}, names...)
+			out = append(out, filepath.Join(beside, name), filepath.Join(beside, ".debug", name))
+		}
+	}
+	for _, dir := range debugDirs {
+		for _, name := range names {
+			out = append(out, filepath.Join(dir, beside, name), filepath.Join(dir, name))
+		}
 	}
 	return out
 }
@@ -165,16 +174,24 @@ func (f *elfFile) name(addresses []uint64, found map[uint64]profile.Symbol) (err
 	lines, err := f.dwarfNames(addresses)
 	for _, a := range addresses {
 		if s, ok := lines[a]; ok && s.Line > 0 {
-			found[a] = s
+			found[a] = s.Symbol
 		}
 	}
 	buffer := make([]byte, maxSymbol)
 	for a, symbol := range f.functions(addresses) {
 		s := found[a]
-		if s.Function != "" {
+		if s.Function != "" || lines[a].hidden && s.Line > 0 {
 			continue
 		}
-		s.Function = plainName(symbol.symbolName(buffer))
+		name := plainName(symbol.symbolName(buffer))
+		switch {
+		case symbol.inside:
+			s.Function, s.Near = name, ""
+		case s.Line > 0 || s.Near != "":
+			continue
+		default:
+			s.Near = name
+		}
 		if s.Line == 0 {
 			s.Into = a - symbol.start
 		}

@@ -16,13 +16,15 @@ const maxSymbolTable = 256 << 20
 // symbolFunction is a function of a symbol table.
 type symbolFunction struct {
 	start, size uint64
+	inside      bool         // whether the function contains the call
 	rank        int          // of several names of an address, the name with the lowest rank is used
 	text        *elf.Section // holds the name, at the offset name
 	name        uint64
 }
 
 // functions returns the functions that contain the calls with these return
-// addresses, which are sorted. It reads the symbol tables in pieces.
+// addresses, which are sorted. If none is known, it returns the last function
+// before the call, which is then not inside. It reads the symbol tables in pieces.
 func (f *elfFile) functions(addresses []uint64) map[uint64]symbolFunction {
 	// last[i] is the last function that starts between the addresses before
 	// and at i.
@@ -46,7 +48,8 @@ func (f *elfFile) functions(addresses []uint64) map[uint64]symbolFunction {
 		if last[i].text != nil {
 			latest = last[i]
 		}
-		if latest.text != nil && (latest.size == 0 || address-1-latest.start < latest.size) {
+		if latest.text != nil {
+			latest.inside = latest.size == 0 || address-1-latest.start < latest.size
 			out[address] = latest
 		}
 	}

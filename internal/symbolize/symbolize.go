@@ -8,6 +8,7 @@ package symbolize
 
 import (
 	"cmp"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,6 +25,28 @@ import (
 
 // DebugDir is where Linux distributions install debug files.
 const DebugDir = "/usr/lib/debug"
+
+// debugDirs are searched for debug files.
+var debugDirs = []string{DebugDir}
+
+// SearchFirst makes all later lookups search for debug files in these directories before DebugDir.
+// Names that are known without a line are then looked up again.
+func SearchFirst(dirs ...string) { debugDirs = slices.Concat(dirs, []string{DebugDir}) }
+
+// FileError says why call sites in a file have no names.
+type FileError struct {
+	Path     string
+	Stripped bool // the file has no symbol table, and no debug file was found
+	Err      error
+}
+
+func (e *FileError) Error() string {
+	return fmt.Sprintf("name call sites in %s: %v", text.Line(e.Path), e.Err)
+}
+func (e *FileError) Unwrap() error { return e.Err }
+
+// errStripped is the error for a file that has no names.
+var errStripped = errors.New("it is stripped, and no debug file was found")
 
 // Sites collects the call sites of profiles.
 type Sites struct {
@@ -55,16 +78,16 @@ func (s *Sites) Add(p *profile.Profile, began int64) {
 
 // Symbols returns the names of all places: from known, from the profiles, or
 // from the files. Each error is about one file, whose places have no names.
-func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
+func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []*FileError) {
 	symbols := profile.Symbols{}
 	maps.Copy(symbols, known)
 	maps.Copy(symbols, s.names)
-	var errs []error
+	var errs []*FileError
 	for _, m := range s.wanted(symbols) {
-		named, err := m.symbols(DebugDir)
+		named, err := m.symbols(debugDirs...)
 		maps.Copy(symbols, named)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("name call sites in %s: %w", text.Line(m.path), err))
+			errs = append(errs, &FileError{m.path, err == errStripped, err})
 		}
 	}
 	return symbols, errs
@@ -81,7 +104,7 @@ type moduleAddresses struct {
 func (s *Sites) wanted(known profile.Symbols) []*moduleAddresses {
 	byFile := map[profile.Place]*moduleAddresses{}
 	for place, ran := range s.places {
-		if _, named := known[place]; named {
+		if name, named := known[place]; named && (name.Line > 0 || name.Function != "" && len(debugDirs) == 1) {
 			continue
 		}
 		file := profile.Place{Path: place.Path, BuildID: place.BuildID}
@@ -104,10 +127,10 @@ func (s *Sites) wanted(known profile.Symbols) []*moduleAddresses {
 	return out
 }
 
-// symbols searches the file, and its debug file next to it or below debugDir.
+// symbols searches the file, and its debug file next to it or below the debugDirs.
 // With an error it also returns the names that it found.
-func (m *moduleAddresses) symbols(debugDir string) (profile.Symbols, error) {
-	files, err := m.open(debugDir)
+func (m *moduleAddresses) symbols(debugDirs ...string) (profile.Symbols, error) {
+	files, err := m.open(debugDirs)
 	defer func() {
 		for _, f := range files {
 			f.close()
@@ -122,12 +145,45 @@ func (m *moduleAddresses) symbols(debugDir string) (profile.Symbols, error) {
 	if len(found) > 0 && errors.Is(err, errNotThere) {
 		err = nil // the debug file had all names
 	}
+	if err == nil && m.isStripped(files, found) {
+		err = errStripped
+	}
+	forgetSingleOffsets(found)
 	out := profile.Symbols{}
 	for a, s := range found {
 		s.Function, s.Source = strings.ToValidUTF8(s.Function, "\uFFFD"), strings.ToValidUTF8(s.Source, "\uFFFD") // tables require valid UTF-8
+		s.Near = strings.ToValidUTF8(s.Near, "\uFFFD")
 		out[profile.Place{Path: m.path, BuildID: m.buildID, Offset: a}] = s
 	}
 	return out, err
+}
+
+// isStripped reports whether a call has no name because no file has a symbol table.
+func (m *moduleAddresses) isStripped(files []*elfFile, found map[uint64]profile.Symbol) bool {
+	return !slices.ContainsFunc(files, func(f *elfFile) bool { return f.SectionByType(elf.SHT_SYMTAB) != nil }) &&
+		slices.ContainsFunc(m.addresses, func(a uint64) bool { return found[a].Function == "" && found[a].Line == 0 })
+}
+
+// forgetSingleOffsets removes the offsets in functions that have one call site: their names alone
+// tell the call sites apart.
+func forgetSingleOffsets(found map[uint64]profile.Symbol) {
+	type function struct {
+		name, near string
+		start      uint64
+	}
+	places := map[function]int{}
+	of := func(a uint64, s profile.Symbol) function { return function{s.Function, s.Near, a - s.Into} }
+	for a, s := range found {
+		if s.Into > 0 {
+			places[of(a, s)]++
+		}
+	}
+	for a, s := range found {
+		if places[of(a, s)] == 1 {
+			s.Into = 0
+			found[a] = s
+		}
+	}
 }
 
 // errNotThere means that the file that ran no longer exists.
@@ -135,7 +191,7 @@ var errNotThere = errors.New("")
 
 // open opens the files with names: the module itself, if it is unchanged, and
 // its debug file.
-func (m *moduleAddresses) open(debugDir string) ([]*elfFile, error) {
+func (m *moduleAddresses) open(debugDirs []string) ([]*elfFile, error) {
 	var files []*elfFile
 	own, err := openFile(m.path)
 	switch {
@@ -144,6 +200,9 @@ func (m *moduleAddresses) open(debugDir string) ([]*elfFile, error) {
 		var missing *fs.PathError
 		if errors.As(err, &missing) {
 			err = fmt.Errorf("%w%w", missing.Err, errNotThere)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("the file was deleted or moved since the run, or is on another machine: %w", err)
 		}
 	case own.buildID != m.buildID:
 		err = fmt.Errorf("the file has changed since the run: its build-id is %s, was %s%w",
@@ -158,7 +217,7 @@ func (m *moduleAddresses) open(debugDir string) ([]*elfFile, error) {
 		own.close()
 		own = nil
 	}
-	if d := debugFile(own, m.buildID, debugDir); d != nil {
+	if d := m.debugFile(own, debugDirs); d != nil {
 		files = append(files, d)
 	}
 	return files, err
@@ -166,8 +225,8 @@ func (m *moduleAddresses) open(debugDir string) ([]*elfFile, error) {
 
 // debugFile opens the debug file, found by build-id or by the name in the file.
 // It returns nil if no debug file belongs to this file.
-func debugFile(own *elfFile, buildID, debugDir string) *elfFile {
-	for _, path := range debugPaths(own, buildID, debugDir) {
+func (m *moduleAddresses) debugFile(own *elfFile, debugDirs []string) *elfFile {
+	for _, path := range m.debugPaths(own, debugDirs) {
 		if own != nil && sameFile(path, own.path) {
 			continue
 		}
@@ -175,7 +234,7 @@ func debugFile(own *elfFile, buildID, debugDir string) *elfFile {
 		if err != nil {
 			continue
 		}
-		if d.buildID == buildID && (buildID != "" || own.linksTo(path)) {
+		if d.buildID == m.buildID && (m.buildID != "" || own.linksTo(path)) {
 			return d
 		}
 		d.close()

@@ -3,6 +3,7 @@ package symbolize
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -101,13 +102,54 @@ func checkLines(t *testing.T, source string, calls []truth, got map[uint64]profi
 }
 
 // checkFunctions requires the function that want returns for each call, and no
-// lines, as without debug information.
+// lines, as without debug information. There is an offset if a function has several calls.
 func checkFunctions(t *testing.T, calls []truth, got map[uint64]profile.Symbol, want func(function string) string) {
 	t.Helper()
+	addresses := map[string]map[uint64]bool{}
+	for _, c := range calls {
+		name := want(c.function)
+		if addresses[name] == nil {
+			addresses[name] = map[uint64]bool{}
+		}
+		addresses[name][c.address] = true
+	}
+	for _, c := range calls {
+		s, name := got[c.address], want(c.function)
+		if s.Function != name || s.Line != 0 || s.Source != "" || name != "" && (s.Into != 0) != (len(addresses[name]) > 1) {
+			t.Errorf("%#x: got %+v, want a place in %q", c.address, s, name)
+		}
+	}
+}
+
+// checkNear requires the exported function before each call that has no name: the last one that nm
+// lists at a lower address.
+func checkNear(t *testing.T, program string, calls []truth, got map[uint64]profile.Symbol) {
+	t.Helper()
+	type symbol struct {
+		start uint64
+		name  string
+	}
+	var exported []symbol
+	for line := range strings.Lines(string(tool(t, "nm", "-D", "--defined-only", "--numeric-sort", program))) {
+		var one symbol
+		var kind string
+		if n, _ := fmt.Sscanf(line, "%x %s %s", &one.start, &kind, &one.name); n == 3 && kind == "T" {
+			exported = append(exported, one)
+		}
+	}
 	for _, c := range calls {
 		s := got[c.address]
-		if s.Function != want(c.function) || s.Line != 0 || s.Source != "" || (s.Into != 0) != (s.Function != "") {
-			t.Errorf("%#x: got %+v, want a place in %q", c.address, s, want(c.function))
+		if s.Function != "" {
+			continue
+		}
+		var want symbol
+		for _, e := range exported {
+			if e.start < c.address {
+				want = e
+			}
+		}
+		if s.Near != want.name || s.Near != "" && s.Into != 0 && s.Into != c.address-want.start {
+			t.Errorf("%#x: got %+v, want a place after %+v", c.address, s, want)
 		}
 	}
 }
@@ -138,6 +180,44 @@ func TestLines(t *testing.T) {
 				t.Error(err)
 			}
 			checkLines(t, "marks.c", calls, got)
+		})
+	}
+}
+
+// The names of inlined functions are in another file, which is not read: .dwo, or that of dwz -m.
+// Then the line is right and there is no function, never that of another one.
+func TestNamesElsewhere(t *testing.T) {
+	for name, command := range map[string][]string{
+		"split DWARF 5": {"gcc", "-O2", "-gdwarf-5", "-gsplit-dwarf"},
+		"split DWARF 4": {"gcc", "-O2", "-gdwarf-4", "-gsplit-dwarf"},
+		"dwz -m":        {"gcc", "-O2", "-g"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			program := compile(t, dir, "marks.c", command...)
+			if name == "dwz -m" {
+				testenv.At(t, testenv.All)
+				other := compile(t, t.TempDir(), "marks.c", append(command, "-DOTHER")...)
+				tool(t, "dwz", "-m", filepath.Join(dir, "common"), program, other)
+			}
+			calls := truths(t, program)
+			got, err := look(t, program, t.TempDir(), calls)
+			if err != nil {
+				t.Error(err)
+			}
+			hidden := 0
+			for _, c := range calls {
+				s := got[c.address]
+				if s.Line != c.line || filepath.Base(s.Source) != "marks.c" || s.Function != "" && s.Function != c.function {
+					t.Errorf("%#x: got %+v, want %s marks.c:%d", c.address, s, c.function, c.line)
+				}
+				if s.Function == "" {
+					hidden++
+				}
+			}
+			if hidden == 0 {
+				t.Error("no function is in another file")
+			}
 		})
 	}
 }
@@ -235,10 +315,11 @@ func TestStripped(t *testing.T) {
 			calls := truths(t, program)
 			tool(t, append(append([]string{"strip"}, test.strip...), program)...)
 			got, err := look(t, program, t.TempDir(), calls)
-			if err != nil {
-				t.Error(err)
+			if stripped := len(test.strip) == 0; errors.Is(err, errStripped) != stripped {
+				t.Errorf("stripped: %v; got %v", stripped, err)
 			}
 			checkFunctions(t, calls, got, test.want)
+			checkNear(t, program, calls, got)
 		})
 	}
 }
@@ -258,6 +339,7 @@ func TestDebugFiles(t *testing.T) {
 		"beside the program":   func(dir, _, _ string) string { return filepath.Join(dir, name) },
 		"in .debug":            func(dir, _, _ string) string { return filepath.Join(dir, ".debug", name) },
 		"below the debug root": func(dir, root, _ string) string { return filepath.Join(root, dir, name) },
+		"in the debug root":    func(_, root, _ string) string { return filepath.Join(root, name) },
 	} {
 		for _, flag := range []string{"--build-id=sha1", "--build-id=none"} {
 			byID := title == "by build-id"
@@ -286,7 +368,7 @@ func TestDebugFiles(t *testing.T) {
 				other := compile(t, t.TempDir(), "marks.c", "gcc", "-O0", "-g", "-Wl,"+flag)
 				split(t, other, debug)
 				got, err = look(t, program, root, calls)
-				if err != nil {
+				if !errors.Is(err, errStripped) {
 					t.Error(err)
 				}
 				checkFunctions(t, calls, got, func(string) string { return "" })

@@ -33,7 +33,7 @@ func (s *report) pairs() Section {
 		col("mean_size", "mean size", Bytes, func(p *R) Cell { return bytesCell(meanSize(p.Volume)) }).when(direct),
 		col("collective_bytes", "in collectives", Bytes, func(p *R) Cell { return bytesCell(p.Collective.Bytes) }).
 			help("logical volume").when(!direct || collectives > 0),
-	).top(s.Top, "pair", " (all: profile2mat DIR)")
+	).top(s.Top, "pair", " (all: mpitrace matrix DIR)")
 	t.Rest = all - len(s.Pairs)
 	out.Add(t)
 	return out

@@ -53,7 +53,7 @@ func TestPatternsText(t *testing.T) {
 	if got, want := patternsOf(t, true, grid, none, 20), strings.ReplaceAll(want, "×", "x"); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	const collectives = "patterns: collectives (logical volume)\n  all-to-all of 20 ranks: 100.0 % of bytes\n"
+	const collectives = "patterns: collectives (logical volume)\n  every rank sends to every rank: 100.0 % of bytes\n"
 	if got := patternsOf(t, false, none, all, 20); got != collectives {
 		t.Errorf("got %s\nwant %s", got, collectives)
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -47,7 +47,17 @@ func (s *report) sites() Section {
 	sites := slices.Clone(s.CallSites)
 	aggregate.SortSites(sites, by)
 	out.Add(s.siteTable(sites, by))
-	out.Say(nameless(sites))
+	for _, line := range s.nameless(sites) {
+		out.Say(line)
+	}
+	if f := s.Shared; f != nil && !s.wrapped() {
+		stack := "2"
+		if f.Wrapper {
+			stack = "auto"
+		}
+		out.Say(fmt.Sprintf("%s has %s of the time in MPI, and is called from %d places: mpitrace run --stack %s tells these apart (some microseconds a call)",
+			f.Function, text.Percent(f.Share), f.Callers, stack))
+	}
 	if s.wrapped() {
 		out.Say("many of these functions only wrap MPI: with mpitrace run --stack auto the call sites are where they are called (some microseconds a call)")
 	}
@@ -86,22 +96,36 @@ func (s *report) siteTable(sites []aggregate.CallSite, by aggregate.SiteOrder) *
 }
 
 // nameless explains why call sites have no function names or no line numbers.
-func nameless(sites []aggregate.CallSite) string {
-	var stripped []string // modules without symbols
+func (s *report) nameless(sites []aggregate.CallSite) (lines []string) {
+	var modules []string // without symbols
 	for _, c := range sites {
-		if name := path.Base(c.Module); !profile.SetsUp(c.Call) && c.Function == "" && c.Module != "" && !slices.Contains(stripped, name) {
-			stripped = append(stripped, name)
+		if !profile.SetsUp(c.Call) && c.Function == "" && c.Line == 0 && c.Module != "" && !slices.Contains(modules, c.Module) {
+			modules = append(modules, c.Module)
 		}
 	}
-	switch {
-	case len(stripped) == 1:
-		return fmt.Sprintf("call sites without names: %s has no symbols (do not strip; compile with -g)", stripped[0])
-	case len(stripped) > 1:
-		return fmt.Sprintf("call sites without names: %s have no symbols (do not strip; compile with -g)", strings.Join(stripped, ", "))
-	case !slices.ContainsFunc(sites, func(c aggregate.CallSite) bool { return c.Line > 0 }):
-		return "no line numbers: the program has no debug information (compile with -g)"
+	for _, module := range modules {
+		why := "it has no symbols: do not strip it, and compile with -g"
+		if i := slices.IndexFunc(s.UnnamedFiles, func(f aggregate.UnnamedFile) bool { return f.Module == module }); i >= 0 {
+			why = howToName(&s.UnnamedFiles[i])
+		}
+		lines = append(lines, fmt.Sprintf("call sites in %s have no names: %s", path.Base(module), why))
 	}
-	return ""
+	if len(lines) == 0 && !slices.ContainsFunc(sites, func(c aggregate.CallSite) bool { return c.Line > 0 }) {
+		lines = append(lines, "no line numbers: the program has no debug information (compile with -g, or name the directory of its debug file: --debug-dir DIR)")
+	}
+	return lines
+}
+
+// howToName says why call sites in a file have no names and, if it is only stripped, how to get them.
+func howToName(f *aggregate.UnnamedFile) string {
+	if !f.Stripped {
+		return f.Reason
+	}
+	install := "install its debug symbols"
+	if f.Package != "" {
+		install = "install " + f.Package
+	}
+	return fmt.Sprintf("%s: %s, or name the directory of its debug file: mpitrace report --debug-dir DIR", f.Reason, install)
 }
 
 // wrapped reports whether callers were not recorded and at least half of the

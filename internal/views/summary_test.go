@@ -250,7 +250,7 @@ func TestListsAreShortened(t *testing.T) {
 	for head, more := range map[string]string{
 		"call ":             " (mpitrace report --top all)",
 		"messages by size ": " (mpitrace report --top all)",
-		"pair ":             " (all: profile2mat DIR)",
+		"pair ":             " (all: mpitrace matrix DIR)",
 	} {
 		all := strings.Count(list(-1, head), "\n")
 		if all < 2 {

@@ -10,8 +10,7 @@
     run.summary()["jobs"][0]["totals"]      # the numbers of `mpitrace report --json`
 
 The columns of the tables are described in docs/schema.md. The module reads files
-with pyarrow. It starts the commands `mpitrace` and `profile2mat` to merge
-recordings and to compute summaries, waits and matrices.
+with pyarrow. It starts the command `mpitrace` to merge recordings and to compute summaries, waits and matrices.
 """
 
 from .errors import CommandNotFoundError, Error, MissingExtraError, NotARunError, optional

@@ -1,58 +1,50 @@
-"""Finds and starts the commands `mpitrace` and `profile2mat`."""
+"""Finds and starts the command `mpitrace`."""
 
 import os
 import shutil
 import subprocess
 import sysconfig
-from pathlib import Path
-from typing import Optional
 
 from .errors import CommandNotFoundError, Error
 
 
-def find(name: str) -> str:
-    """Return the path of a command.
+def find() -> str:
+    """Return the path of the command mpitrace.
 
-    It is looked for where the environment variable MPITRACE says (the path of the
-    command mpitrace; profile2mat is beside it), among the scripts of this Python
-    environment, and in PATH. Raises CommandNotFoundError if it is in none of them.
+    It is what the environment variable MPITRACE names, else among the scripts of this
+    Python environment, where pip installs it with this package, else in PATH. Raises
+    CommandNotFoundError if it is in none of them.
     """
     named = os.environ.get("MPITRACE")
     if named:
-        path = named if name == "mpitrace" else str(Path(named).with_name(name))
-        found = shutil.which(path)
+        found = shutil.which(named)
         if not found:
-            raise CommandNotFoundError(f"{name} not found: MPITRACE is {named}, but {path} is no executable file")
+            raise CommandNotFoundError(f"mpitrace not found: MPITRACE is {named}, which is no executable file")
         return found
-    found = _script(name) or shutil.which(name)
+    found = shutil.which("mpitrace", path=sysconfig.get_path("scripts")) or shutil.which("mpitrace")
     if not found:
         raise CommandNotFoundError(
-            f"{name} not found: install mpitrace, add its directory to PATH, "
+            "mpitrace not found: install mpitrace, add its directory to PATH, "
             "or set MPITRACE to the path of the command mpitrace"
         )
     return found
 
 
-def _script(name: str) -> Optional[str]:
-    """Return the command that pip installed with this package, if it did."""
-    return shutil.which(name, path=sysconfig.get_path("scripts"))
-
-
-def output(name: str, *args: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command and return its output. Raises Error, with its messages, if it fails."""
-    done = attempt(name, *args)
+def output(command: str, *args: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command of mpitrace and return its output. Raises Error, with its messages, if it fails."""
+    done = attempt(command, *args)
     if done.returncode != 0:
-        raise failure(name, done)
+        raise failure(command, done)
     return done
 
 
-def attempt(name: str, *args: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command and return its output and exit status."""
+def attempt(command: str, *args: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command of mpitrace and return its output and exit status."""
     return subprocess.run(
-        [find(name), *args], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace"
+        [find(), command, *args], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace"
     )
 
 
-def failure(name: str, done: "subprocess.CompletedProcess[str]") -> Error:
-    """Return the error for a command that failed."""
-    return Error(done.stderr.strip() or f"{name} ended with status {done.returncode} and no message")
+def failure(command: str, done: "subprocess.CompletedProcess[str]") -> Error:
+    """Return the error for a command of mpitrace that failed."""
+    return Error(done.stderr.strip() or f"mpitrace {command} ended with status {done.returncode} and no message")

@@ -13,7 +13,7 @@ class NotARunError(Error):
 
 
 class CommandNotFoundError(Error):
-    """The command mpitrace or profile2mat is not installed."""
+    """The command mpitrace is not installed."""
 
 
 class MissingExtraError(Error, ImportError):

@@ -71,9 +71,9 @@ def _text(problem: Any) -> str:
 
 
 def _pictures(run: Path) -> Iterable[str]:
-    """Yield the heatmaps that profile2mat draws, each as an image."""
+    """Yield the heatmaps that mpitrace matrix draws, each as an image."""
     with tempfile.TemporaryDirectory(prefix="mpitrace-") as dir:
-        done = commands.attempt("profile2mat", "--format", "svg", "-o", dir, "--", str(run))
+        done = commands.attempt("matrix", "--format", "svg", "-o", dir, "--", str(run))
         pictures = [Path(line) for line in done.stdout.splitlines()]
         if done.returncode != 0 or not pictures:
             yield f"<pre>{escape(done.stderr.strip())}</pre>"
@@ -81,4 +81,4 @@ def _pictures(run: Path) -> Iterable[str]:
             data = base64.b64encode(path.read_bytes()).decode()
             yield f'<img alt="{escape(path.stem)}" src="data:image/svg+xml;base64,{data}"/>'
         if len(pictures) > MAX_PICTURES:
-            yield f"<p>and {len(pictures) - MAX_PICTURES} more pictures: profile2mat --format svg</p>"
+            yield f"<p>and {len(pictures) - MAX_PICTURES} more pictures: mpitrace matrix --format svg</p>"

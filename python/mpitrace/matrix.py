@@ -1,4 +1,4 @@
-"""Communication matrices, as profile2mat computes them."""
+"""Communication matrices, as mpitrace matrix computes them."""
 
 import json
 import tempfile
@@ -33,7 +33,7 @@ class Matrix(scipy.sparse.csr_array):
         return frame.rename_axis(index="sender", columns="receiver")
 
 
-# What profile2mat prints if no message matches; it then writes no file.
+# What mpitrace matrix prints if no message matches; it then writes no file.
 _NOTHING = ("nothing that was sent matches", "nothing was sent")
 
 
@@ -42,18 +42,18 @@ def read(
 ) -> Matrix:
     """Return the matrix of a job of a run.
 
-    selection are flags of profile2mat; by is "rank", "host" or a number of ranks. size
+    selection are flags of mpitrace matrix; by is "rank", "host" or a number of ranks. size
     is the number of ranks, and hosts has the nodes of the job if by is "host".
     """
     # The names of nodes are in the JSON only. A matrix by rank can be large.
     form = "json" if by == "host" else "arrow"
     flags = ["--by", str(by), "--format", form, *selection]
     with tempfile.TemporaryDirectory(prefix="mpitrace-") as dir:
-        done = commands.attempt("profile2mat", *flags, "-o", dir, "--", str(run))
+        done = commands.attempt("matrix", *flags, "-o", dir, "--", str(run))
         messages = done.stderr.strip()
         nothing = any(text in messages for text in _NOTHING)
         if done.returncode != 0 and not nothing:
-            raise commands.failure("profile2mat", done)
+            raise commands.failure("matrix", done)
         for path in sorted(Path(dir).glob(f"*_all.{form}")):
             matrix = _json(path, job, kind) if form == "json" else _arrow(path, job, kind, by, size)
             if matrix is not None:

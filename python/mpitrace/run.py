@@ -115,7 +115,7 @@ class Run:
         call, comm, slice
                only messages of these MPI functions, communicators, slices of the run
 
-        profile2mat computes the matrix, and its messages are issued as warnings.
+        mpitrace matrix computes the matrix, and its messages are issued as warnings.
         """
         optional("scipy.sparse", "scipy")
         from . import matrix
@@ -169,7 +169,7 @@ class Run:
     def _analyzed(self, name: str) -> Table:
         with tempfile.TemporaryDirectory(prefix="mpitrace-") as dir:
             file = Path(dir) / f"{name}.arrow"
-            commands.output("mpitrace", "analyze", f"--{name}", str(file), "--", str(self.path))
+            commands.output("analyze", f"--{name}", str(file), "--", str(self.path))
             with pyarrow.OSFile(str(file)) as source:  # not mapped: the file is removed
                 rows = pyarrow.ipc.open_file(source).read_all()
         return Table(pyarrow.dataset.dataset(rows))
@@ -180,7 +180,7 @@ class Run:
         With rank, the summaries are of that rank in each job that has it.
         """
         one = [] if rank is None else ["--rank", str(rank)]
-        done = commands.output("mpitrace", "report", "--json", *one, "--", str(self.path))
+        done = commands.output("report", "--json", *one, "--", str(self.path))
         found: Dict[str, Any] = json.loads(done.stdout)
         return found
 
@@ -234,7 +234,7 @@ class Run:
         if merged and max(times) <= min(file.stat().st_mtime_ns for files in tables for file in files):
             return
         try:
-            commands.output("mpitrace", "report", "--json", "--", str(self.path))
+            commands.output("report", "--json", "--", str(self.path))
         except CommandNotFoundError as error:
             if not merged:
                 raise

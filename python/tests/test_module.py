@@ -5,7 +5,7 @@ or below it, and a column of 24 doubles to the rank beside it.
 Environment:
   MPITRACE_RUN    the directory of that run, recorded with --trace
   MPITRACE_TWO    a run of two jobs: the same program on 2 and on 4 ranks
-  MPITRACE        the command mpitrace; profile2mat is beside it
+  MPITRACE        the command mpitrace
 """
 
 import base64
@@ -61,10 +61,9 @@ def test_tables_in_parts(run, tmp_path):
     assert copied.matrix().toarray().tolist() == BYTES
 
 
-def profile2mat(tmp_path, *flags):
-    """The matrices that profile2mat writes, by name."""
-    command = Path(os.environ["MPITRACE"]).with_name("profile2mat")
-    subprocess.run([command, "-o", tmp_path, *flags, RUN], check=True, capture_output=True)
+def matrices(tmp_path, *flags):
+    """The matrices that mpitrace matrix writes, by name."""
+    subprocess.run([os.environ["MPITRACE"], "matrix", "-o", tmp_path, *flags, RUN], check=True, capture_output=True)
     return {path.name: path for path in tmp_path.iterdir()}
 
 
@@ -77,8 +76,8 @@ def test_matrix_is_known_by_arithmetic(run):
 
 @pytest.mark.parametrize("cls, flags", [("p2p", ["--class", "p2p"]), ("coll", ["--class", "coll"]), ("all", [])])
 @pytest.mark.parametrize("kind, quantity", [("bytes", "size"), ("messages", "msg")])
-def test_matrix_is_that_of_profile2mat(run, tmp_path, cls, flags, kind, quantity):
-    files = profile2mat(tmp_path, "--format", "npy", *flags)
+def test_matrix_is_that_of_the_command(run, tmp_path, cls, flags, kind, quantity):
+    files = matrices(tmp_path, "--format", "npy", *flags)
     name = next(name for name in files if name.endswith(f"_{quantity}_all.npy"))
     assert numpy.array_equal(run.matrix(kind=kind, cls=cls).toarray(), numpy.load(files[name]))
 
@@ -283,10 +282,13 @@ def test_missing_command_is_named(run, copy, monkeypatch, tmp_path):
         run.summary()
 
 
-def test_command_is_found_in_path(run, monkeypatch):
+def test_command_is_found_in_path(run, monkeypatch, tmp_path):
     bin = Path(os.environ["MPITRACE"]).parent
+    other = tmp_path / "profile2mat"  # as Open MPI installs
+    other.write_text("#!/bin/sh\nexit 9\n")
+    other.chmod(0o755)
     monkeypatch.delenv("MPITRACE")
-    monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{bin}:{os.environ['PATH']}")
     assert run.matrix().toarray().tolist() == BYTES
 
 

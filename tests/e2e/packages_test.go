@@ -64,13 +64,13 @@ files >/scratch/after
 // allPrebuilt is what `mpitrace version` prints of a release.
 const allPrebuilt = "prebuilt libraries: openmpi, mpich, abi"
 
-// matrixOfPython is what README.md shows for a new Python environment: it makes
+// matrixOfPython is the first use in a new Python environment: it makes
 // the matrix of a ring of four processes that pass on one byte.
 const matrixOfPython = `
 python3 -m venv v
 . v/bin/activate
 pip install -q --disable-pip-version-check mpi4py==4.1.2 mpich==5.0.2 "$WHEEL"/*_x86_64.whl
-mpitrace run --no-report -o ring -- mpiexec -n 4 python -m mpi4py.bench ringtest && profile2mat ring
+mpitrace run --no-report -o ring -- mpiexec -n 4 python -m mpi4py.bench ringtest && mpitrace matrix ring
 cat ring/matrix/*_size_external.mat
 `
 

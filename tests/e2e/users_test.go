@@ -41,6 +41,7 @@ var attempted = map[string][]attempt{
 	"history":  {{"RUN", ""}},
 	"list":     {{"RUN/..", ""}},
 	"manual":   {{"", ""}},
+	"matrix":   {{"-o OUT/matrix RUN", ""}, {"RUN", "belongs to another user"}},
 	"merge":    {{"RUN", "belongs to another user"}},
 	"preload":  {{"", "cannot be trusted"}},
 	"rank":     {{"--dir RUN -- /bin/true", ""}, {"-- /bin/true", ""}},

@@ -18,9 +18,7 @@ func TestModule(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testenv.Need(t, "mpicc."+name, launcher[0])
 			dir := t.TempDir()
-			for _, command := range []string{"mpitrace", "profile2mat"} {
-				output(t, "go", "build", "-o", dir, filepath.Join(root, "cmd", command))
-			}
+			output(t, "go", "build", "-o", dir, filepath.Join(root, "cmd", "mpitrace"))
 			run := record(t, dir, "mpicc."+name, launcher, "--trace")
 			testenv.Pytest(t, []string{
 				"MPITRACE_RUN=" + run,

@@ -348,7 +348,7 @@ func messages(_ *Job, pick func(a, b uint64) uint64) *Fault {
 	const send, receive = 101, 102
 	ns := pick(3_000_000_000, 400_000_000)
 	return &Fault{Rule: "time in MPI", Site: step(receive), Share: float64(ns+50_000_000) / faultyRun,
-		Text: "Most is in Recv at step app.c:102 on MPI_COMM_WORLD, 30.0 %.", plant: func(b *rows) {
+		Text: "30.0 % is in Recv at step app.c:102 on MPI_COMM_WORLD.", plant: func(b *rows) {
 			b.send(send, 50_000_000, "Send", b.next(), 10, 4096)
 			b.recv(receive, ns, b.before(), 10, 4096)
 		}}

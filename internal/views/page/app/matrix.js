@@ -4,7 +4,10 @@
 // In CSS pixels: the margins hold names on the left and on top, totals on the right and
 // below, and the colour bar below those. Cells smaller than leastCell are added up. Zoomed in,
 // leastSpan lines are in view.
-const matrixMargin = { left: 64, top: 38, right: 54, bottom: 92, totals: 42 };
+const matrixMargin = { left: 64, top: 38, right: 54, bottom: 107, totals: 42 };
+
+// largestCell is the size of the largest cell, in CSS pixels: few ranks need no large picture.
+const largestCell = 64;
 const leastCell = 3, cellWithGrid = 8, cellWithValue = 34, leastSpan = 4;
 const matrixQuantities = { bytes: "bytes", messages: "messages", mean: "mean size" };
 
@@ -94,7 +97,7 @@ class MatrixChart {
     this.arrangements = new Map();
     this.canvas = canvas({ class: "chart matrix", tabindex: 0, role: "application",
       "aria-label": "Matrix of what ranks send; arrows read its cells",
-      style: { maxWidth: "max(24rem, min(46rem, 70vh))", aspectRatio: "1 / 1.03" } },
+      style: { aspectRatio: "1 / 1.06" } },
     (context) => new MatrixPicture(this, context).draw());
     this.controls = h("div", { class: "controls" });
     this.problem = h("p", { class: "bad", role: "alert" });
@@ -151,6 +154,8 @@ class MatrixChart {
     if (choices.cells === "node" && !this.byHost && !this.nodeSheet(sheet)) choices.cells = "auto";
     const { view } = this, { lines } = this.drawnSheet(), ratio = lines / this.lines;
     this.lines = lines;
+    const widest = matrixMargin.left + Math.max(4, lines) * largestCell + matrixMargin.right;
+    this.canvas.style.maxWidth = `min(${widest}px, max(24rem, min(46rem, 70vh)))`;
     this.cursor = null;
     this.readout.replaceChildren();
     this.details.replaceChildren();

@@ -23,7 +23,7 @@ class MatrixPicture {
     if (this.scale.greatest > 0) this.drawColorBar();
     this.drawMarks();
     const shows = `Shown: ${sheetName(this.shown.sheet)}, ${matrixQuantities[this.quantity]}.`;
-    const what = `${shows} Rows send, columns receive. A line is ${this.chart.level()}.`;
+    const what = `${shows} Rows send, columns receive. Each row and column is ${this.chart.level()}.`;
     if (this.chart.what.textContent !== what) this.chart.what.textContent = what;
   }
 
@@ -165,6 +165,8 @@ class MatrixPicture {
       const text = quantityText(this.scale.value(position), quantity);
       drawText(context, text, x + position * side, top + 19, { align, color: this.ink });
     }
+    const name = matrixQuantities[quantity] + (equal ? "" : this.chart.choices.scale === "log" ? ", log scale" : "");
+    drawText(context, name, x + side / 2, top + 34, { align: "center", color: this.faint });
   }
 
   // drawMarks marks the lines of highlighted ranks and the cell that is read.

@@ -157,6 +157,7 @@ class TimelineChart {
   select(from = null, to = null) {
     this.mark(from, to);
     const sheet = this.sheet(), messages = sumOf(sheet.messages), { selected } = this;
+    this.matrix.hidden = !selected; // that of the whole run is above
     this.matrix.setSheets(messages ? [sheet] : []);
     this.windowTitle.replaceChildren(
       selected ? `Messages sent from ${windowText(selected)}: ` : "Messages of the whole run: ",

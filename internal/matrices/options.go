@@ -1,4 +1,4 @@
-package main
+package matrices
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 
 // options holds the values of the flags, as given and as parsed by parse.
 type options struct {
+	program             string // the name that begins messages
 	dir                 string
 	force, skipDamaged  bool
 	directed, symmetric bool

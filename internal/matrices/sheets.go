@@ -1,4 +1,4 @@
-package main
+package matrices
 
 import (
 	"fmt"
@@ -35,17 +35,17 @@ func (o *options) sheets(j *source.Traffic, log io.Writer) ([]*sheet, error) {
 		return nil, usageError{err}
 	}
 	for _, e := range unmatched {
-		fmt.Fprintf(log, "profile2mat: %s; continuing with the rest of the selection\n", text.Line(e.Error()))
+		fmt.Fprintf(log, "%s: %s; continuing with the rest of the selection\n", o.program, text.Line(e.Error()))
 	}
 	ms := j.Builder.Matrices()
 	if n := j.Builder.Unsplit; n > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: %d calls of irregular collectives are left out: their messages are of several size classes, some of them not selected\n", j.Prefix, n)
+		fmt.Fprintf(log, "%s: %s: %d calls of irregular collectives are left out: their messages are of several size classes, some of them not selected\n", o.program, j.Prefix, n)
 	}
 	if n := j.Builder.UnfollowedReceives; n > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: %d nonblocking receives are left out: what they received was not recorded (--receives off)\n", j.Prefix, n)
+		fmt.Fprintf(log, "%s: %s: %d nonblocking receives are left out: what they received was not recorded (--receives off)\n", o.program, j.Prefix, n)
 	}
 	if unknown := profile.RankSetOf(j.Builder.PhysicalUnknown...); len(unknown) > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: the messages of the MPI library are not known for %s\n", j.Prefix, unknown)
+		fmt.Fprintf(log, "%s: %s: the messages of the MPI library are not known for %s\n", o.program, j.Prefix, unknown)
 	}
 	lines, err := o.lines(j)
 	if err != nil {

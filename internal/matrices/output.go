@@ -1,4 +1,4 @@
-package main
+package matrices
 
 import (
 	"errors"
@@ -35,7 +35,7 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	defer out.drop()
 	scratch := matrix.NewScratch(scratchBudget, func() (matrix.ScratchFile, error) { return atomicfile.Unnamed("") })
 	in := source.TrafficReader{Use: out.add, Scratch: scratch, Log: stderr, Stdin: stdin, Selection: &o.selection.Selection, Hosts: o.hosts, Damage: &found,
-		Warn: func(err error) { fmt.Fprintf(stderr, "profile2mat: %v\n", err) }}
+		Warn: func(err error) { fmt.Fprintf(stderr, "%s: %v\n", o.program, err) }}
 	err := in.Read(paths)
 	if len(found.Errors) > 0 && (err != nil || !o.skipDamaged) {
 		err = refuse(errors.Join(found.Errors...), err)
@@ -44,7 +44,7 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 		return err
 	}
 	for _, err := range found.Errors {
-		fmt.Fprintf(stderr, "profile2mat: skipped: %v\n", err)
+		fmt.Fprintf(stderr, "%s: skipped: %v\n", o.program, err)
 	}
 	if err := scratch.Err(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (out *matrixOutput) add(j *source.Traffic) error {
 		return nil
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
-		fmt.Fprintf(out.log, "profile2mat: %s: nothing from %s of %d\n", j.Prefix, missing, j.Size())
+		fmt.Fprintf(out.log, "%s: %s: nothing from %s of %d\n", out.program, j.Prefix, missing, j.Size())
 	}
 	var files []matrixFile
 	sheets, err := out.sheets(j, out.log)
@@ -107,7 +107,7 @@ func (out *matrixOutput) add(j *source.Traffic) error {
 		out.errs = append(out.errs, jobError{j.Prefix, err})
 		return nil
 	case len(files) == 0:
-		fmt.Fprintf(out.log, "profile2mat: %s: nothing was sent, so there is no matrix\n", j.Prefix)
+		fmt.Fprintf(out.log, "%s: %s: nothing was sent, so there is no matrix\n", out.program, j.Prefix)
 		return nil
 	}
 	if err := out.check(files); err != nil {
@@ -149,7 +149,7 @@ func (out *matrixOutput) finish() error {
 		return errors.Join(all...)
 	}
 	for _, e := range out.errs {
-		fmt.Fprintf(out.log, "profile2mat: %v\n", e.err)
+		fmt.Fprintf(out.log, "%s: %v\n", out.program, e.err)
 	}
 	err := out.files.Commit()
 	if err == nil {
@@ -188,7 +188,7 @@ func (o *options) filesOf(j *source.Traffic, sheets []*sheet, stderr io.Writer) 
 		return nil, errors.Join(large...)
 	}
 	for _, err := range large {
-		fmt.Fprintf(stderr, "profile2mat: %v\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n", o.program, err)
 	}
 	return out, nil
 }
