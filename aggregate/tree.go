@@ -239,15 +239,15 @@ func newTree(s *Summary, runtimeNs int64, waits func(rank int) RankWaits) *TimeT
 		}
 		t.add(&own, noCoreShare(r))
 	}
-	t.InitNs = s.meanOf(profile.TraitInitializes, func(times *SessionTimes) uint64 { return times.OpensNs })
-	t.FinalizeNs = s.meanOf(profile.TraitFinalizes, func(times *SessionTimes) uint64 { return times.ClosesNs })
+	t.InitNs = s.meanOf(profile.TraitInitializes, func(times *sessionTimes) uint64 { return times.OpensNs })
+	t.FinalizeNs = s.meanOf(profile.TraitFinalizes, func(times *sessionTimes) uint64 { return times.ClosesNs })
 	t.NoCore = t.Share(WithoutCore)
 	return t
 }
 
 // meanOf returns the time in calls with a trait, as the mean of the ranks that made one. A rank makes
 // several only with MPI sessions; of these, those within its own time are left out.
-func (s *Summary) meanOf(trait profile.Traits, within func(*SessionTimes) uint64) (ns float64) {
+func (s *Summary) meanOf(trait profile.Traits, within func(*sessionTimes) uint64) (ns float64) {
 	calls := uint64(0)
 	for i := range s.Calls {
 		if c := &s.Calls[i]; profile.TraitsOf(c.Call).Any(trait) {
@@ -255,7 +255,7 @@ func (s *Summary) meanOf(trait profile.Traits, within func(*SessionTimes) uint64
 		}
 	}
 	for i := range s.Ranks {
-		ns -= float64(within(&s.Ranks[i].LaterSessions))
+		ns -= float64(within(&s.Ranks[i].laterSessions))
 	}
 	return max(ns, 0) / float64(max(1, min(calls, uint64(s.RanksRecorded))))
 }
