@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/source"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -30,6 +31,11 @@ type matrixFile struct {
 const scratchBudget = 64 << 20
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if dir := rundir.Dir(paths[0]); o.dir == "" && dir.Used() {
+		if err := dir.Foreign(); err != nil {
+			return usageError{fmt.Errorf("%w: name a directory for the matrices with -o", err)}
+		}
+	}
 	var found source.DamageList
 	out := &matrixOutput{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
 	defer out.drop()
