@@ -270,8 +270,8 @@ func (s *Summary) inMPI() CallTotals {
 	var sum CallTotals
 	for i := range s.Ranks {
 		r := &s.Ranks[i]
-		sum.TimeNs += r.laterSessions.sum()
-		sum.OwnNs += uint64(float64(r.laterSessions.sum()) * r.OwnShare())
+		sum.TimeNs += r.LaterSessions.sum()
+		sum.OwnNs += uint64(float64(r.LaterSessions.sum()) * r.OwnShare())
 	}
 	for _, c := range s.Calls {
 		if !profile.SetsUp(c.Call) {

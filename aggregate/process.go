@@ -126,7 +126,7 @@ func (x *processTables) recordOf(p *profile.Profile) processRecord {
 	t, kind := timesOf(p), kindOf(p)
 	out := processRecord{rank: t.Rank, pid: t.Pid, host: x.texts.of(t.Host), state: x.texts.of(t.State), kind: x.kinds.of(kind),
 		wall: t.WallTimeS, application: t.ApplicationTimeS, threads: t.ThreadTimeS, lifetimesUnknown: t.LifetimesUnknown, initEnd: t.InitEnd, mpi: t.MPITimeS, mpiError: t.MPITimeErrorS, share: t.MPIShare,
-		activities: t.Activities, constructors: t.ConstructorsNs, sessions: t.laterSessions, start: p.Start, clocks: p.Clocks, cores: coreFactsOf(p, 1e9*t.MPITimeS)}
+		activities: t.Activities, constructors: t.ConstructorsNs, sessions: t.LaterSessions, start: p.Start, clocks: p.Clocks, cores: coreFactsOf(p, 1e9*t.MPITimeS)}
 	if p.Placement != nil {
 		out.placement = x.placements.of(*p.Placement)
 	}
@@ -146,7 +146,7 @@ func (x *processTables) process(r *processRecord) (RankTimes, processFacts) {
 	p := processFacts{processKind: x.kinds.values[r.kind-1], start: r.start, clocks: r.clocks}
 	t := RankTimes{Rank: r.rank, Host: *x.texts.values[r.host-1], Pid: r.pid, State: *x.texts.values[r.state-1],
 		WallTimeS: r.wall, ApplicationTimeS: r.application, ThreadTimeS: r.threads, LifetimesUnknown: r.lifetimesUnknown, InitEnd: r.initEnd, MPITimeS: r.mpi, MPITimeErrorS: r.mpiError, MPIShare: r.share,
-		Timing: p.timing, Activities: r.activities, ConstructorsNs: r.constructors, laterSessions: r.sessions}
+		Timing: p.timing, Activities: r.activities, ConstructorsNs: r.constructors, LaterSessions: r.sessions}
 	if r.placement > 0 {
 		t.Placement = x.placements.values[r.placement-1]
 	}
@@ -248,7 +248,7 @@ type RankTimes struct {
 
 	LifetimesUnknown bool         `json:"lifetimes_unknown,omitempty"` // see profile.Times
 	InitEnd          int64        `json:"-"`                           // Unix ns, 0 if not known
-	laterSessions    sessionTimes `json:"-"`
+	LaterSessions    sessionTimes `json:"-"`
 
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
 	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil if not known
@@ -338,7 +338,7 @@ func timesOf(p *profile.Profile) RankTimes {
 	activities[profile.InSetUp] += sessions.sum()
 	constructors += sessions.sum()
 	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), Timing: p.Timing.String(),
-		Activities: activities, ConstructorsNs: constructors, laterSessions: sessions, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
+		Activities: activities, ConstructorsNs: constructors, LaterSessions: sessions, MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
 	t.WallTimeS = elapsed(p.Start, max(p.End, p.FinalizeStart, p.InitEnd))
 	t.InitEnd, t.LifetimesUnknown = p.InitEnd, times.LifetimesUnknown()
 	if t.setOwn(times); t.ThreadTimeS > 0 {

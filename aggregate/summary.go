@@ -213,7 +213,7 @@ func (s *Summary) addProcess(p *processFacts) {
 		s.LifetimesUnknown++
 	}
 	s.MPITimeS += p.MPITimeS
-	s.InitFinalizeTimeS -= seconds(p.laterSessions.sum())
+	s.InitFinalizeTimeS -= seconds(p.LaterSessions.sum())
 	s.MPITimeErrorS = math.Hypot(s.MPITimeErrorS, p.MPITimeErrorS)
 	if p.losses != nil {
 		s.Untimed += p.losses.Untimed

@@ -255,7 +255,7 @@ func (s *Summary) meanOf(trait profile.Traits, within func(*sessionTimes) uint64
 		}
 	}
 	for i := range s.Ranks {
-		ns -= float64(within(&s.Ranks[i].laterSessions))
+		ns -= float64(within(&s.Ranks[i].LaterSessions))
 	}
 	return max(ns, 0) / float64(max(1, min(calls, uint64(s.RanksRecorded))))
 }
