@@ -45,7 +45,8 @@ the program's settings and the environment.`,
   mpitrace config timing interval
   mpitrace config --timing off --json
   mpitrace config --run mpitrace-app-20260102-150405`,
-		RunE: func(cmd *cobra.Command, names []string) error { return o.show(cmd, names) },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // it says itself what is wrong with settings
+		RunE:              func(cmd *cobra.Command, names []string) error { return o.show(cmd, names) },
 	}
 	registerSettings(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // the help of run describes them
