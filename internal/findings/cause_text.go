@@ -118,7 +118,8 @@ func between(b *causes.Burst) string {
 	return b.String()
 }
 
-// where returns where the bursts of the group are: the one that costs most, and how many others.
+// where returns a sentence that says where the bursts of the group are: the one that costs most, and how
+// many others.
 func (g *causeGroup) where() string {
 	shares := map[causes.Burst]float64{}
 	for _, p := range g.parts {
@@ -134,9 +135,9 @@ func (g *causeGroup) where() string {
 	}
 	words := between(g.parts[0].Burst)
 	if others > 0 {
-		return fmt.Sprintf("most %s, and at %s", words, text.CountOf(others, "other place"))
+		return fmt.Sprintf(" Most of it is %s; the rest is at %s.", words, text.CountOf(others, "other place"))
 	}
-	return words
+	return fmt.Sprintf(" It is %s.", words)
 }
 
 // within returns the start of a sentence about a program of several.
@@ -157,12 +158,12 @@ const (
 func (g *causeGroup) imbalance(j *facts, f *Finding) {
 	f.Try = fmt.Sprintf("Move work off %s.", g.them())
 	if g.alone() {
-		f.Text = g.within(fmt.Sprintf("%s alone %s, %s.", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
+		f.Text = g.within(fmt.Sprintf("%s alone %s while the others wait.%s", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
 		f.Cause = fmt.Sprintf("%s alone %s %s", few(g.ranks), verb(g.ranks, "compute"), between(f.Burst))
 		f.Try = fmt.Sprintf("Split what %s %s alone, or let the others go on meanwhile.", g.them(), either(g.ranks, "does", "do"))
 		return
 	}
-	f.Text = g.within(fmt.Sprintf("%s %s longer than the others, %s.", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
+	f.Text = g.within(fmt.Sprintf("%s %s longer than the others.%s", sentence(g.ranks), verb(g.ranks, "compute"), g.where()))
 	f.Cause = fmt.Sprintf("%s %s longer than the others %s", few(g.ranks), verb(g.ranks, "compute"), between(f.Burst))
 	if ratio, others := j.workRatio(g.ranks, g.to); ratio >= muchMore {
 		amount := fmt.Sprintf("%s times the work of %s", times(ratio), either(others, others.String(), "the others"))
@@ -171,7 +172,7 @@ func (g *causeGroup) imbalance(j *facts, f *Finding) {
 		}
 		amount = either(g.ranks, "has ", "have ") + amount
 		f.Cause = few(g.ranks) + " " + amount
-		f.Text = g.within(fmt.Sprintf("%s %s. %s for what %s, %s.", sentence(g.ranks), amount, either(others, "It waits", "They wait"), either(g.ranks, "this rank computes", "these ranks compute"), g.where()))
+		f.Text = g.within(fmt.Sprintf("%s %s.%s", sentence(g.ranks), amount, g.where()))
 	}
 }
 
@@ -219,10 +220,10 @@ func (j *facts) programOf(rank int) string {
 
 func (g *causeGroup) varying(f *Finding) {
 	if len(g.ranks) > 0 {
-		f.Text = g.within(fmt.Sprintf("%s computes longer in some steps than in others, %s.", sentence(g.ranks), g.where()))
+		f.Text = g.within(fmt.Sprintf("%s computes longer in some steps than in others.%s", sentence(g.ranks), g.where()))
 		f.Cause = fmt.Sprintf("%s computes longer in some steps than in others, %s", few(g.ranks), between(f.Burst))
 	} else {
-		f.Text = g.within(fmt.Sprintf("The last rank changes: now one rank computes longer, now another, %s.", g.where()))
+		f.Text = g.within(fmt.Sprintf("The last rank changes: now one computes longer, now another.%s", g.where()))
 		if c := g.parts[0].Cause; len(c.Ranks) > 0 && c.CostNs > 0 {
 			f.Text += fmt.Sprintf(" Rank %d costs most, %.0f %% of it.", c.Ranks[0].Rank, 100*float64(c.Ranks[0].CostNs)/float64(c.CostNs))
 		}
@@ -245,8 +246,11 @@ func (g *causeGroup) lateSender(f *Finding) {
 // first says what ranks do before the action that others wait for.
 func (g *causeGroup) first(f *Finding, late action) {
 	words := fmt.Sprintf("%s before %s", verb(g.ranks, "compute"), either(g.ranks, "it "+late.one, "they "+late.several))
-	f.Text = g.within(fmt.Sprintf("%s %s, %s.", sentence(g.ranks), words, g.where()))
 	f.Cause = fmt.Sprintf("%s %s", few(g.ranks), words)
+	if f.Burst != nil { // shorter, and it says where
+		words = fmt.Sprintf("%s before %s", verb(g.ranks, "compute"), f.Burst.After)
+	}
+	f.Text = g.within(fmt.Sprintf("%s %s.%s", sentence(g.ranks), words, g.where()))
 }
 
 func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
@@ -267,7 +271,7 @@ func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
 
 func (g *causeGroup) chain(f *Finding) {
 	others := either(g.ranks, " and others", "")
-	f.Text = g.within(fmt.Sprintf("%s%s compute one after the other, %s.", sentence(g.ranks), others, g.where()))
+	f.Text = g.within(fmt.Sprintf("%s%s compute one after the other.%s", sentence(g.ranks), others, g.where()))
 	f.Cause = fmt.Sprintf("%s%s compute one after the other", few(g.ranks), others)
 	f.Try = "Split the data into blocks, and send each block as soon as it is computed."
 }
