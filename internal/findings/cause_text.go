@@ -223,7 +223,7 @@ func (g *causeGroup) varying(f *Finding) {
 		f.Text = g.within(fmt.Sprintf("%s computes longer in some steps than in others.%s", sentence(g.ranks), g.where()))
 		f.Cause = fmt.Sprintf("%s computes longer in some steps than in others, %s", few(g.ranks), between(f.Burst))
 	} else {
-		f.Text = g.within(fmt.Sprintf("The last rank changes: now one computes longer, now another.%s", g.where()))
+		f.Text = g.within(fmt.Sprintf("The last rank changes. Now one computes longer, now another.%s", g.where()))
 		if c := g.parts[0].Cause; len(c.Ranks) > 0 && c.CostNs > 0 {
 			f.Text += fmt.Sprintf(" Rank %d costs most, %.0f %% of it.", c.Ranks[0].Rank, 100*float64(c.Ranks[0].CostNs)/float64(c.CostNs))
 		}

@@ -110,7 +110,7 @@ var causeTests = []struct {
 			Cause: "rank 0 alone computes between two calls of Allreduce at step app.c:7"}},
 	{name: "varying work, the last rank changes", causes: []causes.Cause{varying}, nearly: small(varying),
 		want: Finding{Rule: VaryingWork, SavesS: 3,
-			Text:  "The last rank changes: now one computes longer, now another. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. Rank 0 costs most, 25 % of it. You see it as: ranks 0-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Text:  "The last rank changes. Now one computes longer, now another. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. Rank 0 costs most, 25 % of it. You see it as: ranks 0-3 wait 12.0 s in Allreduce at step app.c:7.",
 			Try:   "Even out the steps, or wait less often, so that ranks can run ahead. At most 3.00 s shorter.",
 			Cause: "the last rank changes, because work varies between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
 	{name: "varying work of one rank, more than its imbalance", nearly: with(varying, func(c *causes.Cause) { c.Class = causes.Imbalance }),
