@@ -258,7 +258,7 @@ func (g *causeGroup) lateReceiver(j *facts, f *Finding) {
 	g.first(f, actionOf(pattern))
 	switch pattern {
 	case trace.LateReceiver.String():
-		f.Try = fmt.Sprintf("Post the receive before computing on %s.", g.them())
+		f.Try = fmt.Sprintf("Post the receive (Irecv) before computing on %s, and wait for it afterwards.", g.them())
 		if limit, mean := raisable(j, f.Callsite); limit != nil {
 			f.Try += fmt.Sprintf(" Or raise the eager limit (%s, now %s): then these sends, of %s on average, do not wait.", limit.Variable, text.Bytes(limit.Bytes), text.Bytes(mean))
 		}

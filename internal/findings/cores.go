@@ -25,7 +25,7 @@ func oversubscribed(j *facts) *Finding {
 		words = fmt.Sprintf("%s may use the time of %s cores only: the limit of the control group.", who, text.Number(first.CPULimit))
 	}
 	f.Text = words + f.Text
-	f.Try = "Start fewer ranks or threads on a node, or bind each rank to its own cores." + f.Try
+	f.Try = "Start fewer ranks or threads on a node, or give them more cores (allocation, binding)." + f.Try
 	return f
 }
 

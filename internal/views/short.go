@@ -139,7 +139,7 @@ func (s *report) inOneLine() Section {
 	if s.Programs.Several() {
 		what = text.CountOf(len(s.Programs), "program")
 	}
-	words := fmt.Sprintf("%s on %d of %d ranks, %s", what, s.RanksRecorded, s.RanksExpected, lifetime(s.WallTimeS))
+	words := fmt.Sprintf("%s on %d of %d ranks, %s with start and end", what, s.RanksRecorded, s.RanksExpected, lifetime(s.WallTimeS))
 	for _, more := range []string{short(profile.LibraryName(s.Library)), s.hosts()} {
 		if more != "" {
 			words += ", " + more
