@@ -156,6 +156,9 @@ type Trace struct {
 	// and collectives then cannot be matched by counting, so no event has a
 	// Seq.
 	Gaps bool `json:"gaps"`
+	// Holes reports whether calls may be missing between others: the settings excluded them by class or
+	// slice, the program paused recording, or the file is damaged.
+	Holes bool `json:"holes,omitempty"`
 	// WholeUntil is the time, in Unix ns, at which the first of several threads
 	// ran out of room for events. Events that began later have no Seq. 0 if no
 	// thread ran out of room.

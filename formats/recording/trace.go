@@ -108,11 +108,13 @@ func OpenEvents(p *profile.Profile, c Clock) (*EventReader, error) {
 		return nil, err
 	}
 	e.trace.Gaps = len(e.Problems) > 0 || r.holes > 0 || p.Pauses > 0
+	e.trace.Holes = e.trace.Gaps
 	stopped := false // whether some threads may have run out of room earlier than others
 	for _, f := range r.files {
 		e.trace.Dropped += f.header.Dropped
 		e.trace.NoRoom = e.trace.NoRoom || f.header.Cut&layout.CutNoRoom != 0
 		e.trace.Cut = e.trace.Cut || f.header.Cut != 0
+		e.trace.Holes = e.trace.Holes || f.header.Cut&(layout.CutSlices|layout.CutClasses) != 0
 		e.trace.Gaps = e.trace.Gaps || f.header.Cut&(layout.CutRing|layout.CutSlices) != 0
 		stopped = stopped || f.header.Cut&(layout.CutLimit|layout.CutNoRoom) != 0
 	}

@@ -15,7 +15,7 @@ type Names struct {
 	Places []WaitPlace
 	Ranks  []Rank // by RankThread.Rank
 	// Total is ranks × run time, in ns.
-	Total int64
+	Total float64
 	// Sliced says that the job has several slices.
 	Sliced bool
 }
@@ -306,7 +306,7 @@ func (c *classes) cause(key causeKey, s *causeSum, times burstTimes) Cause {
 		weighted += float64(w.calls)*c.names.Ranks[a].Own + float64(w.end)
 	}
 	if c.names.Total > 0 {
-		out.Share = weighted / float64(c.names.Total)
+		out.Share = weighted / c.names.Total
 	}
 	for r, ns := range s.ranks {
 		out.Ranks = append(out.Ranks, RankCost{c.names.Ranks[r].Number, ns})
@@ -336,7 +336,7 @@ func (c *classes) named(out *Cause, key causeKey, times burstTimes) (profile.Ran
 	slices.Sort(named)
 	alone := by != nil
 	for r, ns := range by {
-		if _, found := slices.BinarySearch(named, c.names.Ranks[r].Number); ns > 0 && !found {
+		if _, found := slices.BinarySearch(named, c.names.Ranks[r].Number); ns > 0 && !found && c.names.Ranks[r].Program == key.to {
 			alone = false
 		}
 	}

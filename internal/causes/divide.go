@@ -89,7 +89,7 @@ func (w *walker) divideLanes(of *wait, k kind, part int64) {
 		more = part
 	case s.lateN > s.earlyN:
 		of := (s.lateN - s.earlyN) * mean / float64(s.late-s.early)
-		more = int64(math.Round(min(of, 1) * float64(part)))
+		more = min(int64(math.Round(min(of, 1)*float64(part))), part)
 	}
 	d.lanes = d.lanes[:0]
 	for _, l := range d.on {

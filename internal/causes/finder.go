@@ -47,6 +47,8 @@ type RankThread struct {
 	Main bool
 	// Partial says that calls before the first one that is known, or after the last, may be missing.
 	Partial bool
+	// Holes says that calls may be missing anywhere, so that time between calls need not be computing.
+	Holes bool
 }
 
 // LaneWait is a wait in a call.
@@ -101,6 +103,7 @@ func (f *Finder) Call(at int32, start, end int64, stop int32, waits []LaneWait) 
 	f.burst(l, from, stop)
 	l.before = stop
 	if to <= from {
+		f.retry(l)
 		return
 	}
 	for _, w := range waits {
@@ -119,7 +122,7 @@ func (f *Finder) burst(l *lane, until int64, stop int32) {
 	switch {
 	case long <= 0:
 		return
-	case l.Partial && (l.before == InitStop || stop == FinalizeStop):
+	case l.Holes || l.Partial && (l.before == InitStop || stop == FinalizeStop):
 		l.missing += long
 		l.add(until, unknownKind, noLane)
 		return
@@ -223,14 +226,14 @@ func (f *Finder) Close() error {
 
 // Coverage returns the part of the lanes' time whose calls are known, from 0 to 1.
 func (f *Finder) Coverage() float64 {
-	var all, missing int64
+	var all, missing float64
 	for i := range f.lanes {
 		l := &f.lanes[i]
-		all += l.End - l.Begin
-		missing += l.missing
+		all += float64(l.End - l.Begin)
+		missing += float64(l.missing)
 	}
 	if all <= 0 {
 		return 1
 	}
-	return 1 - float64(missing)/float64(all)
+	return 1 - missing/all
 }

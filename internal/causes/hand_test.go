@@ -64,7 +64,7 @@ func (s *schedule) find(t *testing.T, random *rand.Rand) (*Finder, []Cause) {
 		last = max(last, l.End)
 	}
 	s.names.Stops, s.names.Places = s.stops.List, s.places.List
-	s.names.Total = last * int64(len(s.names.Ranks))
+	s.names.Total = float64(last) * float64(len(s.names.Ranks))
 	f := NewFinder(s.lanes, 64<<20, NewOverflow(noOverflow))
 	calls := slices.Clone(s.calls)
 	slices.SortStableFunc(calls, func(a, b scheduled) int { return int(a.start - b.start) })

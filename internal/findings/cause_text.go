@@ -127,17 +127,24 @@ func (g *causeGroup) where() string {
 			shares[*p.Burst] += p.share
 		}
 	}
-	others := -1 // without the first
-	for _, share := range shares {
+	others := -1 // without the largest
+	largest := g.parts[0].Burst
+	for b, share := range shares {
 		if share >= minor*g.share {
 			others++
 		}
+		if largest == nil || share > shares[*largest] {
+			largest = &b
+		}
 	}
-	words := between(g.parts[0].Burst)
-	if others > 0 {
-		return fmt.Sprintf(" Most of it is %s; the rest is at %s.", words, text.CountOf(others, "other place"))
+	switch words := between(largest); {
+	case others <= 0:
+		return fmt.Sprintf(" The computing is %s.", words)
+	case shares[*largest] > mostlyOne*g.share:
+		return fmt.Sprintf(" Most of the computing is %s; the rest is at %s.", words, text.CountOf(others, "other place"))
+	default:
+		return fmt.Sprintf(" The largest part of the computing is %s; the rest is at %s.", words, text.CountOf(others, "other place"))
 	}
-	return fmt.Sprintf(" It is %s.", words)
 }
 
 // within returns the start of a sentence about a program of several.
@@ -281,7 +288,11 @@ func (g *causeGroup) programs(f *Finding) {
 	f.Text = fmt.Sprintf("%s waits for %s in %s of the time.", g.from, g.to, text.Percent(g.share))
 	f.Cause = fmt.Sprintf("%s waits for %s, %s", g.from, g.to, percent(g.share))
 	if why := g.parts[0].why(); why != "" {
-		f.Text += fmt.Sprintf(" Mostly because %s of %s %s.", f.Ranks, g.to, why)
+		because := "The largest reason:"
+		if g.parts[0].share > mostlyOne*g.share {
+			because = "Mostly because"
+		}
+		f.Text += fmt.Sprintf(" %s %s of %s %s.", because, f.Ranks, g.to, why)
 	}
 	f.Try = fmt.Sprintf("Give %s more of the ranks, or let the programs exchange data less often.", g.to)
 }

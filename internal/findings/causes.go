@@ -69,7 +69,7 @@ func keyOf(ranks profile.RankSet) string {
 	return string(text)
 }
 
-// causesKnown reports whether it is known of all waits why ranks wait: whether the trace has all calls.
+// causesKnown reports whether the trace has all calls, so that every wait has its causes.
 func (j *facts) causesKnown() bool { return j.trace != nil && j.Tree.Traced && len(j.trace.Causes) > 0 }
 
 // causeGroups groups the causes by the finding that they are a part of. It returns the groups that cost enough.
@@ -280,17 +280,20 @@ func (g *causeGroup) alone() bool {
 	return !slices.ContainsFunc(g.parts, func(p causePart) bool { return !p.Alone })
 }
 
-// saves returns what the run time could be shorter by, s, and whether the replay says so. Otherwise it
-// is the most that is possible.
+// saves returns by how many seconds the run could be shorter: what the replay says or, if replayed is
+// false, the most that is possible.
 func (g *causeGroup) saves(j *facts) (s float64, replayed bool) {
 	most := g.share * j.trace.Runtime
 	if g.rule == SerialChain {
 		return max(0, min(most, g.parts[0].BoundS)), false
 	}
+	if g.rule == BetweenPrograms {
+		return most, false // the replay makes the bursts of a program even, not the program faster
+	}
 	known := 0.0 // the replay tries large causes only
 	for i := range g.parts {
-		if p := &g.parts[i]; p.SavesS != nil {
-			s, known = s+*p.SavesS, known+p.share
+		if p := &g.parts[i]; p.SavesS != nil && p.Cause.Share > 0 {
+			s, known = s+*p.SavesS*p.share/p.Cause.Share, known+p.share // a cause may be in several findings
 		}
 	}
 	if known < mostlyKnown*g.share || known == 0 {

@@ -89,7 +89,7 @@ var causeTests = []struct {
 }{
 	{name: "imbalance", causes: []causes.Cause{imbalance}, nearly: small(imbalance),
 		want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 3,
-			Text:  "Rank 0 computes longer than the others. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Text:  "Rank 0 computes longer than the others. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
 			Try:   "Move work off rank 0. At most 3.00 s shorter.",
 			Cause: "rank 0 computes longer than the others between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
 	{name: "imbalance, 8 times the work", causes: []causes.Cause{saves(imbalance, 2.1)}, nearly: small(imbalance),
@@ -99,18 +99,18 @@ var causeTests = []struct {
 			}
 		},
 		want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 2.1,
-			Text:  "Rank 0 has 12 times the work of the others. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Text:  "Rank 0 has 12 times the work of the others. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
 			Try:   "Move work off rank 0. This saves 2.10 s.",
 			Cause: "rank 0 has 12 times the work of the others"}},
 	{name: "work of one rank", nearly: small(imbalance),
 		causes: []causes.Cause{with(imbalance, func(c *causes.Cause) { c.Alone, c.Burst = true, &causes.Burst{Before: sumAt, After: sumAt} })},
 		want: Finding{Rule: LoadImbalance, Ranks: rank0, SavesS: 3,
-			Text:  "Rank 0 alone computes while the others wait. It is between two calls of Allreduce at step app.c:7. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Text:  "Rank 0 alone computes while the others wait. The computing is between two calls of Allreduce at step app.c:7. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7.",
 			Try:   "Split what rank 0 does alone, or let the others go on meanwhile. At most 3.00 s shorter.",
 			Cause: "rank 0 alone computes between two calls of Allreduce at step app.c:7"}},
 	{name: "varying work, the last rank changes", causes: []causes.Cause{varying}, nearly: small(varying),
 		want: Finding{Rule: VaryingWork, SavesS: 3,
-			Text:  "The last rank changes. Now one computes longer, now another. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. Rank 0 costs most, 25 % of it. You see it as: ranks 0-3 wait 12.0 s in Allreduce at step app.c:7.",
+			Text:  "The last rank changes. Now one computes longer, now another. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. Rank 0 costs most, 25 % of it. You see it as: ranks 0-3 wait 12.0 s in Allreduce at step app.c:7.",
 			Try:   "Even out the steps, or wait less often, so that ranks can run ahead. At most 3.00 s shorter.",
 			Cause: "the last rank changes, because work varies between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
 	{name: "varying work of one rank, more than its imbalance", nearly: with(varying, func(c *causes.Cause) { c.Class = causes.Imbalance }),
@@ -118,47 +118,47 @@ var causeTests = []struct {
 			c.Ranks = []causes.RankCost{{Rank: 1, CostNs: c.CostNs/2 + 1}, {Rank: 0, CostNs: c.CostNs/2 - 1}}
 		}), with(small(imbalance), func(c *causes.Cause) { c.Share = 0 })},
 		want: Finding{Rule: VaryingWork, Ranks: rank1, SavesS: 3,
-			Text:  "Rank 1 computes longer in some steps than in others. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0-3 wait 12.8 s in Allreduce at step app.c:7.",
+			Text:  "Rank 1 computes longer in some steps than in others. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0-3 wait 12.8 s in Allreduce at step app.c:7.",
 			Try:   "Even out the steps, or wait less often, so that ranks can run ahead. At most 3.00 s shorter.",
 			Cause: "rank 1 computes longer in some steps than in others, between Recv at solve app.f90:10 and Send at solve app.f90:31"}},
 	{name: "late senders", causes: []causes.Cause{lateSends}, nearly: small(lateSends),
 		want: Finding{Rule: LateSender, Ranks: pair, SavesS: 3,
-			Text:  "Ranks 1, 3 compute before Send at solve app.f90:31. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0, 2 wait 12.0 s in Recv at halo app.f90:52 (2 pairs of ranks).",
+			Text:  "Ranks 1, 3 compute before Send at solve app.f90:31. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 0, 2 wait 12.0 s in Recv at halo app.f90:52 (2 pairs of ranks).",
 			Try:   "Let ranks 1, 3 send before computing. At most 3.00 s shorter.",
 			Cause: "ranks 1, 3 compute before they send"}},
 	{name: "late senders, many ranks", nearly: small(lateSends),
 		causes: []causes.Cause{causeOf(causes.Order, 0.3, profile.RankSetOf(1, 3, 5, 7), profile.RankSetOf(0, 2, 4, 6), haloAt, trace.LateSender)},
 		want: Finding{Rule: LateSender, Ranks: profile.RankSetOf(1, 3, 5, 7), SavesS: 3,
-			Text:  "Ranks 1, 3, 5, 7 compute before Send at solve app.f90:31. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: 4 ranks wait 12.0 s in Recv at halo app.f90:52 (4 pairs of ranks).",
+			Text:  "Ranks 1, 3, 5, 7 compute before Send at solve app.f90:31. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: 4 ranks wait 12.0 s in Recv at halo app.f90:52 (4 pairs of ranks).",
 			Try:   "Let these ranks send before computing. At most 3.00 s shorter.",
 			Cause: "4 ranks compute before they send"}},
 	{name: "late in a collective", nearly: small(lateSends),
 		causes: []causes.Cause{causeOf(causes.Order, 0.3, rank1, rank0, sumAt, trace.WaitAtNxN)},
 		want: Finding{Rule: LateSender, Ranks: rank1, SavesS: 3,
-			Text:  "Rank 1 computes before Send at solve app.f90:31. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Allreduce at step app.c:7.",
+			Text:  "Rank 1 computes before Send at solve app.f90:31. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Allreduce at step app.c:7.",
 			Try:   "Let rank 1 call Allreduce before computing. At most 3.00 s shorter.",
 			Cause: "rank 1 computes before it calls Allreduce"}},
 	{name: "late receiver", causes: []causes.Cause{latePosts}, nearly: with(latePosts, func(c *causes.Cause) {
 		c.Seen = []causes.Seen{{Stop: sendAt, Pattern: "late-sender", CostNs: c.CostNs}}
 	}),
 		want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
-			Text:  "Rank 1 computes before Send at solve app.f90:31. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
+			Text:  "Rank 1 computes before Send at solve app.f90:31. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
 			Try:   "Post the receive (Irecv) before computing on rank 1, and wait for it afterwards. At most 3.00 s shorter.",
 			Cause: "rank 1 computes before it posts its receive"}},
 	{name: "late receiver, above the eager limit", causes: []causes.Cause{latePosts}, change: sendsOf(16 << 10), nearly: small(latePosts),
 		want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
-			Text:  "Rank 1 computes before Send at solve app.f90:31. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
+			Text:  "Rank 1 computes before Send at solve app.f90:31. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
 			Try:   "Post the receive (Irecv) before computing on rank 1, and wait for it afterwards. Or raise the eager limit (btl_eager_limit, now 4.00 KiB): then these sends, of 16.0 KiB on average, do not wait. At most 3.00 s shorter.",
 			Cause: "rank 1 computes before it posts its receive"}},
 	{name: "target that does not call MPI", nearly: small(latePosts),
 		causes: []causes.Cause{causeOf(causes.Order, 0.3, rank1, rank0, sendAt, trace.WaitForProgress)},
 		want: Finding{Rule: LateReceiver, Ranks: rank1, SavesS: 3,
-			Text:  "Rank 1 computes before Send at solve app.f90:31. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
+			Text:  "Rank 1 computes before Send at solve app.f90:31. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: rank 0 waits 12.0 s in Send at solve app.f90:31.",
 			Try:   "Call MPI more often on rank 1, or let MPI make progress in a thread. At most 3.00 s shorter.",
 			Cause: "rank 1 computes before it calls MPI again"}},
 	{name: "chain", causes: []causes.Cause{inTurn}, nearly: inTurn, nearlyChange: func(_ *aggregate.Summary, r *trace.Result) { r.POP.Serialisation = 0.8 },
 		want: Finding{Rule: SerialChain, Ranks: profile.RankSetOf(0, 1, 2), SavesS: 2.5,
-			Text:  "Ranks 0-2 compute one after the other. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
+			Text:  "Ranks 0-2 compute one after the other. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Recv at solve app.f90:10.",
 			Try:   "Split the data into blocks, and send each block as soon as it is computed. At most 2.50 s shorter.",
 			Cause: "ranks 0-2 compute one after the other"}},
 	{name: "hot rank", change: func(s *aggregate.Summary, _ *trace.Result) {
@@ -248,12 +248,12 @@ func TestCausesOfOneFinding(t *testing.T) {
 		more causes.Cause
 		want string
 	}{
-		{"same ranks", elsewhere, "Rank 0 computes longer than the others. Most of it is between Recv at solve app.f90:10 and Send at solve app.f90:31; the rest is at 1 other place. " +
+		{"same ranks", elsewhere, "Rank 0 computes longer than the others. Most of the computing is between Recv at solve app.f90:10 and Send at solve app.f90:31; the rest is at 1 other place. " +
 			"You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7, and 760 ms at 1 other place."},
-		{"nearly the same ranks", nearly, "Rank 0 computes longer than the others. Most of it is between Recv at solve app.f90:10 and Send at solve app.f90:31; the rest is at 1 other place. " +
+		{"nearly the same ranks", nearly, "Rank 0 computes longer than the others. Most of the computing is between Recv at solve app.f90:10 and Send at solve app.f90:31; the rest is at 1 other place. " +
 			"You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7, and 760 ms at 1 other place."},
-		{"hardly any time", minor, "Rank 0 computes longer than the others. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
-		{"other ranks", others, "Rank 0 computes longer than the others. It is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
+		{"hardly any time", minor, "Rank 0 computes longer than the others. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
+		{"other ranks", others, "Rank 0 computes longer than the others. The computing is between Recv at solve app.f90:10 and Send at solve app.f90:31. You see it as: ranks 1-3 wait 12.0 s in Allreduce at step app.c:7."},
 	} {
 		s, traced := waitingJob()
 		traced.Causes = []causes.Cause{imbalance, test.more}

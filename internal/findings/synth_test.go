@@ -76,7 +76,7 @@ func hub(lateUs int, receives bool) *synth.Hub {
 func busyHub(job synth.Traced, between string) *synth.Fault {
 	h := job.(*synth.Hub)
 	waits := h.Waits().Seconds()
-	return &synth.Fault{Rule: "load imbalance", Ranks: profile.RankSetOf(0), Site: "spoke app.c:20", Text: "Rank 0 alone computes while the others wait. Most of it is between " + between,
+	return &synth.Fault{Rule: "load imbalance", Ranks: profile.RankSetOf(0), Site: "spoke app.c:20", Text: "Rank 0 alone computes while the others wait. Most of the computing is between " + between,
 		Share: waits / float64(h.Ranks) / h.Runtime().Seconds()}
 }
 
@@ -86,7 +86,7 @@ func chain(job synth.Traced) *synth.Fault {
 	k := job.(*synth.Token)
 	lost := (time.Duration(k.Rounds) * time.Duration(k.Ranks-1) * k.Work).Seconds()
 	return &synth.Fault{Rule: "serial chain", Ranks: profile.RankSet{{First: 1, Last: k.Ranks - 2}}, Site: "main app.c:40", Share: lost / k.Runtime().Seconds(), Saves: lost,
-		Text: "Ranks 1-62 compute one after the other. It is between Recv at turn app.c:30 and Send at turn app.c:32. You see it as: ranks 0-62 wait 20.2 s in Barrier at main app.c:40"}
+		Text: "Ranks 1-62 compute one after the other. The computing is between Recv at turn app.c:30 and Send at turn app.c:32. You see it as: ranks 0-62 wait 20.2 s in Barrier at main app.c:40"}
 }
 
 const lateInHalo = 77
@@ -111,7 +111,7 @@ func busyInHalo(job synth.Traced) *synth.Fault {
 	t := h.Sources()[0].Trace()
 	waits := (sender + allreduce).Seconds() / float64(h.Ranks)
 	return &synth.Fault{Rule: "load imbalance", Ranks: profile.RankSetOf(lateInHalo), Site: "main app.c:60", Share: waits / (1e-9 * float64(t.FinalizeStart-t.InitEnd)), Saves: waits * float64(h.Steps-1) / float64(h.Steps),
-		Text: "Most of it is between Allreduce at main app.c:60 and Irecv at exchange app.c:40; the rest is at 1 other place. You see it as: ranks 0-76, 78-511 wait"}
+		Text: "Most of the computing is between Allreduce at main app.c:60 and Irecv at exchange app.c:40; the rest is at 1 other place. You see it as: ranks 0-76, 78-511 wait"}
 }
 
 // otherCauses is the largest part of the waits of a synthetic job that another cause may have: calls take time,

@@ -212,7 +212,11 @@ func (r *replay) compute(l *lane, to *kind, ns int64) {
 			*owed = 0
 		}
 		*now += takes
-		*owed += later
+		if to == nil {
+			*now += later // nothing comes after it
+		} else {
+			*owed += later
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ type causeKind struct {
 	lane, stop     int32 // stop is -1 until the kind has a call
 }
 
-// findCauses adds the causes of all waits to a result. It needs about so many bytes of memory.
+// findCauses adds the causes of all waits to a result. memory is about how many bytes it may use.
 func (r *replay) findCauses(out *Result, memory int) error {
 	c := &causePass{r: r, late: r.logged.settle()}
 	c.stops.Of(causes.Begin)
@@ -64,7 +64,7 @@ func (r *replay) findCauses(out *Result, memory int) error {
 	}
 	c.names.Stops, c.names.Places = c.stops.List, c.places.List
 	c.names.Sliced = len(c.slices.List) > 1
-	c.names.Total = r.runtime() * int64(len(r.processes))
+	c.names.Total = float64(r.runtime()) * float64(len(r.processes))
 	list, err := c.finder.Causes(c.names)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (c *causePass) start(memory int) {
 		c.readers = append(c.readers, reader)
 		c.clocks = append(c.clocks, clockKey(p.trace))
 		c.names.Ranks = append(c.names.Ranks, causes.Rank{Number: int(p.rank), Program: programs[i], Own: p.ownShare})
-		of := causes.RankThread{Rank: int32(i), Begin: p.from(), End: max(p.to(), p.from()), Main: true, Partial: p.partial}
+		of := causes.RankThread{Rank: int32(i), Begin: p.from(), End: max(p.to(), p.from()), Main: true, Partial: p.partial, Holes: p.trace.Holes}
 		for thread := range max(len(p.lanes), 1) {
 			if thread > 0 && p.lanes[thread] == nil {
 				continue

@@ -23,7 +23,7 @@ type rankChange struct {
 func (ch *change) burst(process int, key burstKey, ns int64) (takes, later int64) {
 	x := &ch.ranks[process]
 	switch {
-	case x.extra > 0 && key.after == x.at:
+	case x.extra > 0 && key.after == x.at && key.before != finalized: // MPI_Finalize has been counted
 		return ns + round(x.extra), 0
 	case !x.changed || key != ch.burstKey:
 		return ns, 0

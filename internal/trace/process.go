@@ -122,12 +122,16 @@ type lane struct {
 	jumps   []jump
 }
 
+// maxThreads bounds what a damaged file, whose numbers of threads may be any, can take in memory.
+const maxThreads = 1 << 16
+
 // lane returns the lane of a thread, and creates it if needed.
 func (r *replay) lane(p *replayedRank, thread int32) *lane {
-	for len(p.lanes) <= int(max(thread, 0)) {
+	thread = min(max(thread, 0), maxThreads-1)
+	for len(p.lanes) <= int(thread) {
 		p.lanes = append(p.lanes, nil)
 	}
-	at := &p.lanes[max(thread, 0)]
+	at := &p.lanes[thread]
 	if *at == nil {
 		*at = &lane{id: int32(len(r.lanes)), thread: thread, process: p, last: p.from()}
 		for i := range (*at).now {

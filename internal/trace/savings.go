@@ -58,8 +58,8 @@ func (r *replay) runtimeWith(change int) int64 {
 	return last
 }
 
-// mostUseful returns the computing of the rank that computes longest, in ns. However early the others
-// are, the run takes as long.
+// mostUseful returns the computing of the rank that computes longest, in ns. The run cannot be shorter
+// than this.
 func (r *replay) mostUseful() int64 {
 	var most int64
 	for _, p := range r.processes {
@@ -85,7 +85,7 @@ func (r *replay) without(c *causes.Cause) change {
 				r.takesOver(x, p, c, mean)
 			}
 		case c.Class == causes.Imbalance:
-			*x = rankChange{changed: c.Named.Contains(rank), scale: mean / float64(have[i].ns)}
+			*x = rankChange{changed: c.Named.Contains(rank), scale: min(mean/float64(have[i].ns), 1)}
 		case c.Class == causes.Varying && have[i].count > 0:
 			*x = rankChange{changed: true, constant: float64(have[i].ns) / float64(have[i].count)}
 		case c.Class == causes.Order:
@@ -102,7 +102,7 @@ func (r *replay) burstsOf(c *causes.Cause) (have []burstSum, mean float64) {
 	key, programs := r.stops.burst(c.Burst), programNames(r.processes)
 	n, sharing := 0, 0
 	for i, p := range r.processes {
-		if programs[i] == c.To || c.From != c.To {
+		if programs[i] == c.To || programs[i] == c.From {
 			sharing++
 		}
 		if sum := p.bursts[key]; sum != nil && sum.ns > 0 && programs[i] == c.To {

@@ -142,6 +142,9 @@ func causePlaces(c *causes.Cause) string {
 
 // causeSums says whether the causes explain all waits. Ranks that end early wait for the last one, besides
 // the waits of calls.
+// rounding is the error, as a fraction, of sums of times in seconds.
+const rounding = 1e-9
+
 func (a *analysis) causeSums() string {
 	waited, early := 0.0, int64(0)
 	for _, p := range a.Patterns {
@@ -158,7 +161,7 @@ func (a *analysis) causeSums() string {
 	}
 	costs, all := costOf(a.Causes), int64(math.Round(1e9*waited))+early
 	words := "the causes add up to the time waited: "
-	if costs != all {
+	if math.Abs(float64(costs-all)) > rounding*float64(all) {
 		words = fmt.Sprintf("the causes cover %s of the time waited: ", ratioCell(float64(costs), float64(all)).Text)
 	}
 	words += seconds(waited) + " in calls"
@@ -234,7 +237,7 @@ func causeSumTable(id, head string, sums []causeSum) *Table {
 		col("name", head, Words, func(s *R) Cell { return wordsCell(s.name) }),
 		col("cost_ns", "time waited", Ns, func(s *R) Cell { return nsCell(float64(s.costNs)) }),
 		shareOfTime(func(s *R) float64 { return s.share }),
-		col("mostly", "mostly", Words, func(s *R) Cell {
+		col("mostly", "largest cause", Words, func(s *R) Cell {
 			if s.most == nil {
 				return missing
 			}
