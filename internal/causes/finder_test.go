@@ -108,6 +108,21 @@ func TestPartial(t *testing.T) {
 	}
 }
 
+// TestHoles: if calls may be missing anywhere, time between calls is in no burst.
+func TestHoles(t *testing.T) {
+	s := steps(2, 3, 3)
+	for i := range s.lanes {
+		s.lanes[i].Holes = true
+	}
+	f, list := s.find(t, randomly())
+	if len(list) != 1 || list[0].Class != Unknown || list[0].CostNs != 5*ms {
+		t.Errorf("%+v", list)
+	}
+	if got := f.Coverage(); got > 0.7 { // the waits, of 5 ms, are in calls
+		t.Errorf("coverage %g", got)
+	}
+}
+
 // TestCut: a wait whose walk would leave the ring is not known.
 func TestCut(t *testing.T) {
 	ranks := newSchedule(2)

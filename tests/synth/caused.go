@@ -64,6 +64,7 @@ func CausedJobs() []Caused {
 		{Name: "late root", Class: "imbalance", Ranks: []int{0}, Before: atBarrier, After: atBcast, plan: lateRoot},
 		{Name: "server", Class: "imbalance", Ranks: []int{0}, Before: atRequest, After: atAnswer, plan: server},
 		{Name: "log", Class: "imbalance", Ranks: []int{0}, Before: atLogBegins, After: atLogEnds, plan: logOfOne},
+		{Name: "last", Class: "imbalance", Ranks: []int{0}, Before: atLogBegins, After: atLogEnds, plan: lastOfOne},
 		{Name: "chain", Class: "chain", Ranks: []int{1, 2, 3, 4, 5, 6}, Before: atRecv, After: atSend, plan: inChain},
 	}
 }
@@ -274,6 +275,22 @@ func logOfOne(p *Plan, out bool) {
 		}
 		p.All("Allreduce", atAllreduce.Line)
 	}
+}
+
+// lastOfOne: rank 0 computes alone at the end, and the others wait for it in Finalize. Without the
+// reason, all share the work.
+func lastOfOne(p *Plan, out bool) {
+	for range causedSteps {
+		p.Work(5 * ms)
+		p.All("Allreduce", atAllreduce.Line)
+	}
+	if p.Rank > 0 {
+		p.Work(share(p, 160*ms, false, out))
+		return
+	}
+	p.Local(atLogBegins.Line)
+	p.Work(share(p, 160*ms, true, out))
+	p.Local(atLogEnds.Line)
 }
 
 // inChain: each rank computes when it has the message of the one before. Without the chain, all
