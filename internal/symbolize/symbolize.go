@@ -164,22 +164,18 @@ func (m *moduleAddresses) isStripped(files []*elfFile, found map[uint64]profile.
 		slices.ContainsFunc(m.addresses, func(a uint64) bool { return found[a].Function == "" && found[a].Line == 0 })
 }
 
-// forgetSingleOffsets removes the offsets in functions that have one call site: their names alone
-// tell the call sites apart.
+// forgetSingleOffsets removes the offsets where a name has one call site: the name alone tells it from
+// others. Several functions may have one name, such as the instances of a template.
 func forgetSingleOffsets(found map[uint64]profile.Symbol) {
-	type function struct {
-		name, near string
-		start      uint64
-	}
-	places := map[function]int{}
-	of := func(a uint64, s profile.Symbol) function { return function{s.Function, s.Near, a - s.Into} }
-	for a, s := range found {
+	type names struct{ function, near string }
+	places := map[names]int{}
+	for _, s := range found {
 		if s.Into > 0 {
-			places[of(a, s)]++
+			places[names{s.Function, s.Near}]++
 		}
 	}
 	for a, s := range found {
-		if places[of(a, s)] == 1 {
+		if places[names{s.Function, s.Near}] == 1 {
 			s.Into = 0
 			found[a] = s
 		}

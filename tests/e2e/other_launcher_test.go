@@ -3,6 +3,7 @@ package e2e
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/interpose"
@@ -23,11 +24,11 @@ func TestOtherLauncher(t *testing.T) {
 	needPrebuilt(t)
 	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "reloaded_main")
-		check := func(t *testing.T, out output, ranks []*profile.Profile) {
+		check := func(t *testing.T, status int, out output, ranks []*profile.Profile) {
 			t.Helper()
 			calls := countCalls(ranks)
-			if out.code != 0 || len(ranks) != 2 || calls["Init"] != 2 || calls["Sendrecv"] != 2 {
-				t.Errorf("exit status %d, %d recordings of %v, want 2 with one Sendrecv each\n%s%s", out.code, len(ranks), calls, out.stdout, out.stderr)
+			if out.code != status || len(ranks) != 2 || calls["Init"] != 2 || calls["Sendrecv"] != 2 {
+				t.Errorf("exit status %d (want %d), %d recordings of %v, want 2 with one Sendrecv each\n%s%s", out.code, status, len(ranks), calls, out.stdout, out.stderr)
 			}
 			for _, p := range ranks {
 				if p.Program != program || p.Size != 1 {
@@ -38,13 +39,16 @@ func TestOtherLauncher(t *testing.T) {
 		for name, command := range map[string][]string{"env": {"env", program}, "script": {writeScript(t, "exec "+program)}} {
 			t.Run(name, func(t *testing.T) {
 				j := record(t, []string{"--strict"}, otherDebian(m).launch(2, command...)...)
-				check(t, j.output, j.ranks)
+				check(t, 3, j.output, j.ranks) // --strict: they were to be one job
+				if want := "2 jobs of one rank: for one job, use the launcher of the program's MPI"; !strings.Contains(j.stderr, want) {
+					t.Errorf("no %q in\n%s", want, j.stderr)
+				}
 			})
 		}
 		t.Run("rank mode", func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			out := execute(t, nil, otherDebian(m).launch(2, mpitrace, "run", "-o", dir, "--", "env", program)...)
-			check(t, out, readRecordings(t, dir))
+			check(t, 0, out, readRecordings(t, dir))
 		})
 	})
 }

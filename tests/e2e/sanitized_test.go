@@ -134,7 +134,7 @@ func (m implementation) runSanitized(t *testing.T, lib string, n int, name, prog
 		options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
 	}
 	arguments := map[string]string{"together 2": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
-		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "polling"}
+		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30", "stands_out": "polling", "seeded": "halo", "sleeps": "world"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
 	if m.name == "mpich" { // the fast path of calls differs when they are traced
 		env = append(env, "MPITRACE_TRACE=on")

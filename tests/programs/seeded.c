@@ -1,4 +1,4 @@
-/* Ranks wait for each other for a reason that the first argument names. Work is sleep, so that
+/* Ranks wait for each other for a reason that the first argument names (4 ranks). Work is sleep, so that
  * few cores are enough. Each rank prints by how much it overslept, in seconds: on a busy machine
  * ranks wait for other reasons too. */
 #include "check.h"
