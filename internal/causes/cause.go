@@ -88,7 +88,7 @@ type Cause struct {
 	Class Class  `json:"class"`
 	Burst *Burst `json:"burst,omitempty"` // nil if the class is InCall or Unknown
 	Call  *Stop  `json:"call,omitempty"`  // of class InCall
-	// CostNs is the time that ranks waited because of it.
+	// CostNs is the time that ranks waited because of the cause.
 	CostNs int64 `json:"cost_ns"`
 	// Share is the cost as a part of ranks × run time, where the threads of a rank count as in
 	// profile.Times.

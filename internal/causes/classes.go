@@ -156,8 +156,8 @@ func sameKind(cells []cell) func(yield func([]cell) bool) {
 	}
 }
 
-// longer puts the cost of longer bursts of one kind, of calls or of unknown time into classes. It
-// returns how much of it is imbalance.
+// longer puts the cost of longer bursts of one kind, of calls or of unknown time into classes, and
+// returns which part of this cost is imbalance.
 func (c *classes) longer(cells []cell) int64 {
 	first := &cells[0]
 	switch {
@@ -317,7 +317,8 @@ func (c *classes) cause(key causeKey, s *causeSum, times burstTimes) Cause {
 	return out
 }
 
-// named returns the ranks to name, and whether no other rank has such bursts.
+// named returns the ranks that are named for a cause. alone reports whether only these ranks have bursts
+// of its kind.
 func (c *classes) named(out *Cause, key causeKey, times burstTimes) (profile.RankSet, bool) {
 	var named []int
 	var by []int64 // time in such bursts, by rank

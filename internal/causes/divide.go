@@ -24,14 +24,15 @@ type divider struct {
 	chain          chain
 }
 
-// A chain has at least so many ranks with at least one wait's so-manieth part.
+// The late path of a chain computes more on at least chainRanks ranks, and on each of them at least
+// 1/chainPart of the wait.
 const (
 	chainRanks = 3
 	chainPart  = 50 // 2 %
 )
 
-// divide divides the wait of the last walk: among computing and calls as far as the late path is
-// longer in them, then among the kinds of each in which it is longer, then among lanes.
+// divide divides the wait of the last walk three times: among computing and calls, then among kinds of
+// bursts and among call sites, then among lanes. Each part is that by which the late path is longer.
 func (w *walker) divide(of *wait) {
 	d := &w.share
 	d.chain.reset()

@@ -11,10 +11,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
-// JobID returns the batch system's ID of the job that contains this process. In
-// a Slurm step the number of the step is appended: "4711.0". A job that Slurm
-// started again has the number of the restart, too: "4711-restart1.0". It is
-// empty outside of a batch system.
+// JobID returns the batch system's ID of the job that contains this process, empty
+// outside of a batch system. In a Slurm step the number of the step is appended:
+// "4711.0". If Slurm started the job again, the number of the restart is before
+// the step: "4711-restart1.0".
 func JobID() string {
 	if id := os.Getenv("SLURM_JOB_ID"); id != "" {
 		id += Restart()

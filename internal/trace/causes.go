@@ -257,8 +257,8 @@ func (c *causePass) wait(reader *causeReader, start int64, k *profile.EventKind)
 		Unknown: w.long <= c.worstNs && c.clocks[own] != c.clocks[other]})
 }
 
-// programNames returns the name of each process's program, as in aggregate.Programs; empty names if
-// there is only one program.
+// programNames returns the names of the processes' programs, as in aggregate.Programs. The names are
+// empty if the job has one program.
 func programNames(ps []*replayedRank) []string {
 	type program struct{ path, build string }
 	of := make([]program, len(ps))

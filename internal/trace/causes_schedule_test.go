@@ -39,9 +39,9 @@ var schedules = []scheduledCause{
 	// Four ranks wait 8 ms for their partner, which then wait 8 ms for the others.
 	{name: "late sender", class: "order", rank: 0, before: "Barrier", after: "Send", cost: 24 * 4 * 8},
 	{name: "late receiver", class: "order", rank: 1, before: "Barrier", after: "Recv", cost: 24 * 4 * 8},
-	// 6 steps, in each of which rank r waits 6 r ms for those before it, and 6 (7 - r) for those after
-	// it: 7 × 42 ms, of which 6 ranks do 6/7 of the work that is waited for. Rank 0 does its part
-	// before a Send, and rank 7 its part before the Barrier: 6 × (7 × 42 - 42) ms.
+	// In each of 6 steps, rank r waits 6 r ms for the ranks before it, and 6 (7 - r) ms for the ranks
+	// after it. These are 7 × 42 ms. The bursts of ranks 1 to 6 cause 6/7 of this time; those of ranks 0
+	// and 7 are of other kinds, before a first Send and before the Barrier: 6 × (7 × 42 - 42) ms.
 	{name: "chain", class: "chain", rank: -1, before: "Recv", after: "Send", cost: 6 * (7*42 - 42)},
 	{name: "pipeline", plan: pipelined, class: "chain", rank: -1, before: "Recv", after: "Send"},
 	{name: "server", class: "imbalance", rank: 0, before: "Recv", after: "Send"},

@@ -76,8 +76,8 @@ func checkTree(job *judgedJob, ranks []sleepTimes, sleepMs int64) (problem strin
 	return ""
 }
 
-// TestSpecialTimes checks what is said of the time of jobs that are no two finalized ranks with exact
-// times between MPI_Init and MPI_Finalize. A busy machine may delay a rank between two readings, so
+// TestSpecialTimes checks the time tree of jobs that are special: without exact times, killed, with one
+// rank, with sessions, or spawned. A busy machine may delay a rank between two readings, so
 // each has three attempts.
 func TestSpecialTimes(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {

@@ -3,7 +3,6 @@ package testenv
 import (
 	"embed"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -73,17 +72,8 @@ func (c *Cluster) write(t testing.TB, name, text string) {
 func (c *Cluster) start(t testing.TB, name string) {
 	t.Helper()
 	cmd := exec.Command("unshare", "--net", "--mount", "--uts", "sh", filepath.Join(c.dir, "node.sh"), name, filepath.Join(c.dir, "hosts"))
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	stdin, stdout, err := StartWaiting(t, cmd, "ready")
-	t.Cleanup(func() {
-		stdin.Close()
-		cmd.Wait()
-	})
-	if err != nil {
-		stdin.Close()
-		io.Copy(io.Discard, stdout)
-		Skip(t, fmt.Sprintf("namespaces cannot be made here (%v): %s", err, stderr.String()))
+	if err := startReady(t, cmd); err != nil {
+		Skip(t, fmt.Sprintf("namespaces cannot be made here: %v", err))
 	}
 	c.pid[name] = cmd.Process.Pid
 	c.write(t, name+".pid", strconv.Itoa(cmd.Process.Pid))

@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,18 +40,9 @@ func NewSlurm(t testing.TB, nodes, cores int, directories ...string) *Slurm {
 	}
 	words := []string{"--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", file, s.Shared, fmt.Sprint(nodes), fmt.Sprint(cores)}
 	cmd := exec.Command("unshare", append(words, directories...)...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	stdin, stdout, err := StartWaiting(t, cmd, "ready")
-	t.Cleanup(func() {
-		stdin.Close()
-		cmd.Wait()
-	})
-	if err != nil {
-		stdin.Close()
-		io.Copy(io.Discard, stdout)
+	if err := startReady(t, cmd); err != nil {
 		log, _ := os.ReadFile(filepath.Join(s.Shared, ".slurm", "ctld.log"))
-		t.Fatalf("Slurm does not start (%v): %s\n%s", err, stderr.String(), log)
+		t.Fatalf("Slurm does not start: %v\n%s", err, log)
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
 	if err != nil {
